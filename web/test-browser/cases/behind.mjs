@@ -55,7 +55,8 @@ class PlainProxy {
     proxy.target = target;
     proxy.listener.listen(0, "127.0.0.1");
     await once(proxy.listener, "listening");
-    proxy.url = `http://127.0.0.1:${proxy.listener.address().port}/`;
+    const { port } = proxy.listener.address();
+    proxy.url = `http://127.0.0.1:${port}/`;
     return proxy;
   }
 

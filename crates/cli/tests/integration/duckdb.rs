@@ -21,7 +21,7 @@ const FILTERS: [(&str, &[&str]); 2] =
     [("all", &[]), ("filtered", &["--where", "status>=300 or client~\"^[1-5]\""])];
 
 #[test]
-#[ignore = "needs DuckDB"]
+#[ignore = "needs DuckDB; `cargo xtask test` runs it"]
 fn reports_are_recomputed_from_exports() {
     let folder = Folder::new();
     let mut jobs = PythonJobs::new("parquet_report.py", "DUCKDB_PYTHON");

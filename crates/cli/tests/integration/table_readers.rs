@@ -8,7 +8,7 @@ use crate::python_jobs::{PythonJobs, real_logs};
 use crate::support::{Folder, generated, run, text};
 
 #[test]
-#[ignore = "needs pyarrow and others"]
+#[ignore = "needs pyarrow and others; `cargo xtask test` runs it"]
 fn arrow_streams_are_the_same_tables_as_parquet_files() {
     let folder = Folder::new();
     let mut logs = real_logs();

@@ -51,7 +51,7 @@ const ANSWERS: [Answer; 5] = [
 ];
 
 #[tokio::test]
-#[ignore = "needs strace"]
+#[ignore = "needs strace; `cargo xtask test` runs it"]
 async fn an_answer_takes_few_system_calls() {
     if let Some(folder) = std::env::var_os(FOLDER_VARIABLE) {
         return serve(folder.into()).await;
@@ -67,7 +67,7 @@ async fn an_answer_takes_few_system_calls() {
 }
 
 #[tokio::test]
-#[ignore = "needs strace"]
+#[ignore = "needs strace; `cargo xtask test` runs it"]
 async fn an_answer_over_a_unix_socket_takes_as_many() {
     let traced = Traced::start("unix");
     let mut clients = Vec::new();
@@ -89,7 +89,7 @@ fn assert_calls(trace: &str, clients: &[String]) {
 
 /// TLS encrypts 64 KiB for one call. Files pass through memory, because they must be encrypted.
 #[tokio::test]
-#[ignore = "needs strace"]
+#[ignore = "needs strace; `cargo xtask test` runs it"]
 async fn an_answer_over_tls_takes_as_many() {
     let traced = Traced::start("tls");
     let mut clients = Vec::new();

@@ -185,7 +185,7 @@ fn setting(numbers: &mut Numbers, path: &Path) -> (String, Value) {
 }
 
 #[test]
-#[ignore = "needs fail2ban"]
+#[ignore = "needs fail2ban; `cargo xtask test` runs it"]
 fn bans_are_the_same_at_many_settings() {
     let mut numbers = Numbers::new(1);
     let mut paths: Vec<PathBuf> = (1..=4).map(written_log).collect();
@@ -209,7 +209,7 @@ fn bans_are_the_same_at_many_settings() {
 }
 
 #[test]
-#[ignore = "needs fail2ban"]
+#[ignore = "needs fail2ban; `cargo xtask test` runs it"]
 fn stock_filters_find_the_same_in_their_samples() {
     let files = files_of(Path::new(FILTERS));
     let mut same = 0;
@@ -280,7 +280,7 @@ fn same_with_options(filter: &str, sample: &Path, files: &RuleFiles) -> usize {
 }
 
 #[test]
-#[ignore = "needs fail2ban"]
+#[ignore = "needs fail2ban; `cargo xtask test` runs it"]
 fn stock_filters_find_the_same_in_real_logs() {
     let files = files_of(Path::new(FILTERS));
     let mut paths = vec![fixtures::hackers_first_1000(), fixtures::elastic_first_2000()];
