@@ -17,7 +17,7 @@ use weir_view::{LogEvent, LogLevel, LogValue};
 use crate::filter::LogFilter;
 use crate::format::MessageFormat;
 use crate::message::{now, to_message, truncate};
-use crate::repeats::{Repeats, WINDOW};
+use crate::repeats::Repeats;
 use crate::ring::Ring;
 
 /// The most detailed level that is compiled into this build: `info` in release builds.
@@ -141,7 +141,9 @@ impl Log {
 
     /// Writes how often messages were repeated so far. Call it before the program exits.
     pub fn flush(&self) {
-        self.0.end_windows(&mut self.0.output.lock(), Instant::now() + WINDOW);
+        let mut output = self.0.output.lock();
+        let summaries = output.repeats.end_all();
+        self.0.write_all(&mut output, summaries);
     }
 }
 
@@ -158,8 +160,13 @@ impl Inner {
     }
 
     fn end_windows(&self, output: &mut Output, now: Instant) {
-        for summary in output.repeats.end_windows(now) {
-            self.write(output, summary);
+        let summaries = output.repeats.end_windows(now);
+        self.write_all(output, summaries);
+    }
+
+    fn write_all(&self, output: &mut Output, events: Vec<LogEvent>) {
+        for event in events {
+            self.write(output, event);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::mem::take;
 use std::time::{Duration, Instant};
 
 use tracing::callsite::Identifier;
@@ -74,31 +75,51 @@ impl Repeats {
             return Vec::new();
         }
         let has_passed = |count: &WindowCount| now >= count.end();
-        let same = self.messages.extract_if(|_, count| has_passed(count));
-        let same = same.filter_map(|(_, count)| {
-            let repeated = Some(count.left_out);
-            Some(LogEvent { repeated, ..count.last? })
-        });
-        let mut summaries: Vec<LogEvent> = same.collect();
+        let same: Vec<_> = self.messages.extract_if(|_, count| has_passed(count)).collect();
         let sites: Vec<_> = self.sites.extract_if(|_, count| has_passed(count)).collect();
-        for (site, count) in sites {
+        for (site, count) in &sites {
             if count.length == WARNING_WINDOW && count.written + count.left_out > WARNINGS_MAX {
                 let next = WindowCount { written_max: WARNINGS_MAX, ..count.next(now) };
-                self.sites.insert(site, next);
+                self.sites.insert(site.clone(), next);
             }
-            let similar = Some(count.left_out);
-            summaries.extend(count.last.map(|last| LogEvent { similar, ..last }));
         }
         let counts = self.messages.values().chain(self.sites.values());
         self.next_end = counts.map(WindowCount::end).min();
-        summaries.sort_by(|a, b| a.time.cmp(&b.time));
-        summaries
+        summaries(
+            same.into_iter().map(|(_, count)| count),
+            sites.into_iter().map(|(_, count)| count),
+        )
+    }
+
+    /// Ends all windows, whatever the time. Returns a summary for each window with unwritten
+    /// messages.
+    pub(crate) fn end_all(&mut self) -> Vec<LogEvent> {
+        let Self { messages, sites, .. } = take(self);
+        summaries(messages.into_values(), sites.into_values())
     }
 
     /// Returns when to call [`Self::end_windows`] next; `None` if there is no window.
     pub(crate) fn next_end(&self) -> Option<Instant> {
         self.next_end
     }
+}
+
+/// Returns the messages that say how many were not written, the oldest first.
+fn summaries(
+    messages: impl Iterator<Item = WindowCount>,
+    sites: impl Iterator<Item = WindowCount>,
+) -> Vec<LogEvent> {
+    let same = messages.filter_map(|count| {
+        let repeated = Some(count.left_out);
+        Some(LogEvent { repeated, ..count.last? })
+    });
+    let similar = sites.filter_map(|count| {
+        let similar = Some(count.left_out);
+        Some(LogEvent { similar, ..count.last? })
+    });
+    let mut summaries: Vec<LogEvent> = same.chain(similar).collect();
+    summaries.sort_by(|a, b| a.time.cmp(&b.time));
+    summaries
 }
 
 impl WindowCount {
@@ -190,6 +211,20 @@ mod tests {
         let last = event(&(floods - 1).to_string());
         assert_eq!(summaries, [LogEvent { similar, ..last }]);
         assert!(repeats.messages.is_empty() && repeats.sites.is_empty());
+    }
+
+    #[test]
+    fn at_the_end_all_windows_end() {
+        let (mut repeats, start) = (Repeats::default(), Instant::now());
+        written(&mut repeats, "a", 7, start);
+        let warnings = SITE_MAX + 3;
+        for it in 0..warnings {
+            warned(&mut repeats, &it.to_string(), start);
+        }
+        let counts: Vec<_> =
+            repeats.end_all().into_iter().map(|it| (it.repeated, it.similar)).collect();
+        assert_eq!(counts, [(Some(2), None), (None, Some(8))]);
+        assert!(repeats.end_all().is_empty());
     }
 
     fn warned(repeats: &mut Repeats, message: &str, now: Instant) -> bool {

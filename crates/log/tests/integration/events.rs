@@ -1,7 +1,7 @@
 //! Tests that `tracing` events become lines.
 
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tracing::subscriber::with_default;
 use weir_log::{Log, MessageFormat};
@@ -32,6 +32,13 @@ impl Write for Sink {
     }
 }
 
+/// Waits for its turn. The levels that are enabled are cached for the whole process, so a test that
+/// changes a filter could switch off the events of another.
+fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn log(filter: &str, format: MessageFormat) -> (Log, Sink) {
     let sink = Sink::default();
     (Log::new(filter.parse().expect("a filter"), format, sink.clone()), sink)
@@ -39,6 +46,7 @@ fn log(filter: &str, format: MessageFormat) -> (Log, Sink) {
 
 #[test]
 fn an_event_keeps_its_level_and_its_fields() {
+    let _turn = turn();
     let (log, sink) = log("info", MessageFormat::Json);
     with_default(log, || {
         let error = io::Error::other("red \x1b[31m");
@@ -70,6 +78,7 @@ fn emit() {
 
 #[test]
 fn the_filter_changes_while_the_program_runs() {
+    let _turn = turn();
     let (log, _) = log("info", MessageFormat::Text);
     let mut from = 0;
     let mut messages = |filter: &str| {
@@ -92,6 +101,7 @@ fn the_filter_changes_while_the_program_runs() {
 
 #[test]
 fn repeats_are_written_once_more_with_their_number() {
+    let _turn = turn();
     let (log, sink) = log("info", MessageFormat::Text);
     with_default(log.clone(), || {
         for _ in 0..42 {
