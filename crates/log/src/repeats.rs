@@ -216,10 +216,10 @@ mod tests {
     #[test]
     fn at_the_end_all_windows_end() {
         let (mut repeats, start) = (Repeats::default(), Instant::now());
-        written(&mut repeats, "a", 7, start);
-        let warnings = SITE_MAX + 3;
-        for it in 0..warnings {
-            warned(&mut repeats, &it.to_string(), start);
+        let same = (0..SAME_MAX + 2).map(|_| "the same".to_owned());
+        let different = (SAME_MAX..SITE_MAX + 8).map(|it| it.to_string());
+        for message in same.chain(different) {
+            warned(&mut repeats, &message, start);
         }
         let counts: Vec<_> =
             repeats.end_all().into_iter().map(|it| (it.repeated, it.similar)).collect();
