@@ -19,7 +19,7 @@ use crate::refusal::Refusal;
 use crate::request::target::{RequestTarget, TargetError};
 use crate::route::changes::RouteChanges;
 use crate::route::condition::{ConditionInput, InputFields};
-use crate::route::path_reading::{PathReading, without_parameters};
+use crate::route::path_reading::{PathReading, slash_readings, without_parameters};
 use crate::route::route_match::{PathMatch, ReadPath, RoutePattern, find, routes_of_path};
 use crate::route::weight::choose_by_weight;
 use crate::session::Sessions;
@@ -209,35 +209,52 @@ impl Routing {
         let find = |path: ReadPath<'_>| {
             find(self.routes.iter(), |route| &route.pattern, rank, target.host, path)
         };
+        let is_doubtful = target.has_doubtful_slashes;
         let route = match find(ReadPath::strict(&target.path)) {
-            PathMatch::Route(route) => route,
+            PathMatch::Route(route) if !is_doubtful || route.config.passes_slashes => route,
+            PathMatch::Untaken
+                if self.of_path(target).iter().any(|it| it.config.passes_slashes) =>
+            {
+                return Ok(PathMatch::Untaken);
+            }
+            _ if is_doubtful => return Err(TargetError::Path),
             other => return Ok(other),
         };
         let own_reading = route.config.reading;
-        let is_plain = !target.raw_path.contains([';', '%']);
+        let is_plain = !target.raw_path.contains([';', '%']) && !is_doubtful;
         if own_reading == PathReading::Strict && is_plain {
             return Ok(PathMatch::Route(route));
         }
-        for (text, is_encoded) in [(&*target.path, false), (target.raw_path, true)] {
-            for text in [text, &without_parameters(text)] {
-                for reading in [PathReading::Strict, own_reading] {
-                    let text = &*reading.spell(text).ok_or(TargetError::Path)?;
-                    match find(ReadPath { text, reading, is_encoded }) {
-                        PathMatch::Route(other) if route.config.covers_access(&other.config) => {}
-                        _ => return Err(TargetError::Path),
-                    }
-                }
-            }
-        }
-        Ok(PathMatch::Route(route))
+        let covers = |text: &str, reading: PathReading, is_encoded| {
+            let Some(text) = reading.spell(text) else { return false };
+            let found = find(ReadPath { text: &text, reading, is_encoded });
+            matches!(found, PathMatch::Route(other) if route.config.covers_access(&other.config))
+        };
+        let covers_readings = |text: &str, is_encoded| {
+            [text, &without_parameters(text)].into_iter().all(|text| {
+                covers(text, PathReading::Strict, is_encoded)
+                    && covers(text, own_reading, is_encoded)
+            })
+        };
+        let is_covered = [(&*target.path, false), (target.raw_path, true)].into_iter().all(
+            |(text, is_encoded)| match is_doubtful {
+                false => covers_readings(text, is_encoded),
+                true => slash_readings(text).iter().all(|text| covers_readings(text, is_encoded)),
+            },
+        );
+        if is_covered { Ok(PathMatch::Route(route)) } else { Err(TargetError::Path) }
+    }
+
+    /// The routes of the path of a request, whatever they take.
+    fn of_path(&self, target: &RequestTarget<'_>) -> Vec<&Route> {
+        let path = ReadPath::strict(&target.path);
+        routes_of_path(self.routes.iter(), |route| &route.pattern, target.host, path)
     }
 
     /// The methods of the routes of a path, as in `Allow`, unless the request has one of them.
     pub(crate) fn other_methods(&self, target: &RequestTarget<'_>) -> Option<HeaderValue> {
-        let path = ReadPath::strict(&target.path);
-        let routes = routes_of_path(self.routes.iter(), |route| &route.pattern, target.host, path);
         let mut names = Vec::new();
-        for route in routes {
+        for route in self.of_path(target) {
             let methods = route.config.condition.methods.as_ref()?;
             if methods.contains(target.method) {
                 return None;

@@ -8,6 +8,7 @@ mod backend;
 mod claims;
 mod condition;
 mod cors;
+mod encoded_slashes;
 mod file;
 mod folder;
 mod identifiers;

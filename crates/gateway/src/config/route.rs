@@ -5,6 +5,7 @@ use hyper::Method;
 use super::claims;
 use super::condition;
 use super::cors;
+use super::encoded_slashes;
 use super::folder::ConfigFolder;
 use super::route_changes;
 use super::route_path::{check_host, check_path};
@@ -50,6 +51,8 @@ pub struct RouteConfig {
     pub limits: Vec<String>,
     /// How the servers that may get the requests read paths.
     pub reading: PathReading,
+    /// Whether paths pass that have empty segments or encoded slashes.
+    pub passes_slashes: bool,
 }
 
 impl RouteConfig {
@@ -152,6 +155,7 @@ pub(super) fn read(
         }
     }
     let limits = read_names(&table, "limits", known.limits, "limit");
+    let encoded_slashes = encoded_slashes::read(&table);
     let key = table.path().to_owned();
     table.finish();
     if has_session && session.is_none() {
@@ -172,8 +176,10 @@ pub(super) fn read(
         changes,
         limits,
         reading: reading?,
+        passes_slashes: encoded_slashes.is_some(),
     };
-    Some(LocatedRoute { config, path: LocatedValue { value: (), span, key: path_key }, key })
+    let path = LocatedValue { value: (), span, key: path_key };
+    Some(LocatedRoute { config, path, encoded_slashes, key })
 }
 
 /// An issuer as far as the routes with it are concerned.

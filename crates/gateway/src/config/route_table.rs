@@ -1,6 +1,7 @@
 //! The routes of a configuration as a whole: whether one of them can be reached, or passed by, with
 //! a request that means another.
 
+use super::encoded_slashes;
 use super::route::RouteConfig;
 use super::route_changes;
 use super::route_methods;
@@ -15,6 +16,8 @@ pub(super) struct LocatedRoute {
     pub(super) config: RouteConfig,
     /// The value of `path`.
     pub(super) path: LocatedValue<()>,
+    /// The value of `encoded_slashes`, if they pass.
+    pub(super) encoded_slashes: Option<LocatedValue<()>>,
     /// The key of the route, such as `routes[1]`.
     pub(super) key: String,
 }
@@ -43,6 +46,7 @@ pub(super) fn check(
         check_equal_routes(root, route, &routes[..index]);
         route_methods::check(root, route, routes, client_fields);
         route_changes::check(root, route, routes);
+        encoded_slashes::check(root, route, routes);
         if route.config.is_guarded() {
             check_slash(root, route, routes);
             warn_of_other_hosts(root, route, routes);

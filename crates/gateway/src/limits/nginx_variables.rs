@@ -49,7 +49,7 @@ const VARIABLES: [&str; 21] = [
 const SEPARATOR: &str = "<<&>>";
 
 /// The targets of requests; the ordinary ones first.
-const TARGETS: [&str; 47] = [
+const TARGETS: [&str; 56] = [
     "/",
     "/a/b?a=1&b=2",
     "/?a=",
@@ -89,6 +89,15 @@ const TARGETS: [&str; 47] = [
     "/..",
     "/%2e%2e/a",
     "/a%2fb",
+    "//a",
+    "/a///",
+    "/a//?b=//%2F",
+    "/%2F",
+    "/a%2F%2fb",
+    "/a/%2F/b",
+    "/a%2F;x",
+    "/a;x%2Fy",
+    "/group%2Fname/%61//b",
     "/a%00",
     "/a%0Ab",
     "/%zz",

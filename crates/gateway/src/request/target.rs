@@ -18,8 +18,10 @@ use weir_net::hex_digit;
 pub(crate) struct RequestTarget<'a> {
     /// The host name as sent, without port and final dot; `None` only in HTTP/1.0.
     pub(crate) host: Option<&'a str>,
-    /// The percent-decoded path.
+    /// The percent-decoded path, but for encoded slashes: `%2F`.
     pub(crate) path: Cow<'a, str>,
+    /// Whether servers differ in its segments.
+    pub(crate) has_doubtful_slashes: bool,
     /// The path as sent.
     pub(crate) raw_path: &'a str,
     pub(crate) method: &'a Method,
@@ -52,9 +54,10 @@ impl<'a> RequestTarget<'a> {
         let request: &'a Parts = request;
         let host = request.headers.get(HOST).map(host_name).transpose()?;
         let raw_path = request.uri.path();
-        let path = decode_path(raw_path).ok_or(TargetError::Path)?;
+        let DecodedPath { text: path, has_doubtful_slashes } =
+            DecodedPath::decode(raw_path).ok_or(TargetError::Path)?;
         let Parts { method, headers, .. } = request;
-        Ok(Self { host, path, raw_path, method, headers })
+        Ok(Self { host, path, has_doubtful_slashes, raw_path, method, headers })
     }
 }
 
@@ -130,23 +133,51 @@ fn parse_authority(host: &HeaderValue) -> Option<Authority> {
     host.to_str().ok()?.parse().ok()
 }
 
-/// Percent-decodes a path. Returns `None` if it has dot segments, empty segments, or characters
-/// that some servers treat as slashes or as its end.
-pub(crate) fn decode_path(path: &str) -> Option<Cow<'_, str>> {
-    if is_plain_path(path.as_bytes()) {
-        return Some(Cow::Borrowed(path));
+/// A percent-decoded path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct DecodedPath<'a> {
+    /// The path. An encoded slash is a part of its segment and stays encoded, as `%2F`; there is no
+    /// other `%`.
+    text: Cow<'a, str>,
+    /// Whether servers differ in its segments: it has empty ones, which some drop, or encoded
+    /// slashes, which some decode.
+    has_doubtful_slashes: bool,
+}
+
+impl<'a> DecodedPath<'a> {
+    /// Returns `None` if the path has dot segments, or characters that some servers treat as slashes
+    /// or as its end.
+    fn decode(path: &'a str) -> Option<Self> {
+        if is_plain_path(path.as_bytes()) {
+            return Some(Self { text: Cow::Borrowed(path), has_doubtful_slashes: false });
+        }
+        let text = decode_bytes(path.as_bytes())?;
+        let segments = text.strip_prefix('/')?.split('/');
+        if segments.clone().flat_map(|segment| segment.split("%2F")).any(is_dropped) {
+            return None;
+        }
+        let inner = segments.rev().skip(1);
+        let has_doubtful_slashes = text.contains('%') || inner.into_iter().any(str::is_empty);
+        Some(Self { text: Cow::Owned(text), has_doubtful_slashes })
     }
+}
+
+/// Percent-decodes the bytes of a path, except slashes.
+fn decode_bytes(path: &[u8]) -> Option<String> {
     let mut decoded = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes().iter();
+    let mut rest = path.iter();
     while let Some(byte) = rest.next() {
         let byte = match byte {
             b'%' => {
                 let (high, low) = (rest.next()?, rest.next()?);
-                let byte = hex_digit(*high)? << 4 | hex_digit(*low)?;
-                if matches!(byte, b'/' | b'%') {
-                    return None;
+                match hex_digit(*high)? << 4 | hex_digit(*low)? {
+                    b'%' => return None,
+                    b'/' => {
+                        decoded.extend_from_slice(b"%2F");
+                        continue;
+                    }
+                    byte => byte,
                 }
-                byte
             }
             byte => *byte,
         };
@@ -155,17 +186,19 @@ pub(crate) fn decode_path(path: &str) -> Option<Cow<'_, str>> {
         }
         decoded.push(byte);
     }
-    let decoded = String::from_utf8(decoded).ok()?;
-    let mut segments = decoded.strip_prefix('/')?.split('/').peekable();
-    while let Some(segment) = segments.next() {
-        // Some servers remove parameters before they resolve dot segments.
-        let name = segment.split(';').next().unwrap_or_default();
-        let is_last = segments.peek().is_none();
-        if matches!(name, "." | "..") || name.is_empty() && (!is_last || !segment.is_empty()) {
-            return None;
-        }
-    }
-    Some(Cow::Owned(decoded))
+    String::from_utf8(decoded).ok()
+}
+
+/// Whether a segment is resolved or dropped by servers. Some remove parameters before that.
+fn is_dropped(segment: &str) -> bool {
+    let name = segment.split(';').next().unwrap_or_default();
+    matches!(name, "." | "..") || name.is_empty() && !segment.is_empty()
+}
+
+/// Percent-decodes a path. Returns `None` if servers may read it in different ways.
+pub(crate) fn decode_path(path: &str) -> Option<Cow<'_, str>> {
+    let decoded = DecodedPath::decode(path)?;
+    (!decoded.has_doubtful_slashes).then_some(decoded.text)
 }
 
 /// Percent-encodes a path as clients do: only what a segment must not have (RFC 3986 section 3.3).
@@ -206,14 +239,15 @@ mod tests {
         method: &str,
         target: &str,
         hosts: &[&str],
-    ) -> Result<(Option<String>, String), TargetError> {
+    ) -> Result<(Option<String>, String, bool), TargetError> {
         let mut request = Request::builder().method(method).uri(target);
         for host in hosts {
             request = request.header("host", *host);
         }
         let mut parts = request.body(()).expect("a request").into_parts().0;
         let target = RequestTarget::read(&mut parts)?;
-        Ok((target.host.map(str::to_owned), target.path.into_owned()))
+        let host = target.host.map(str::to_owned);
+        Ok((host, target.path.into_owned(), target.has_doubtful_slashes))
     }
 
     #[test]
@@ -226,15 +260,21 @@ mod tests {
             ("/a;b=1/c", Some("/a;b=1/c")),
             ("/a..b/.c/...", Some("/a..b/.c/...")),
             ("/caf%C3%A9", Some("/café")),
-            ("//api", None),
-            ("/a//b", None),
             ("/a/../b", None),
             ("/a/%2e%2e/b", None),
             ("/a/.%2E", None),
             ("/./a", None),
             ("/a/..;/b", None),
             ("/;x/a", None),
-            ("/a%2fb", None),
+            ("//../b", None),
+            ("/a%2f..%2Fb", None),
+            ("/a%2f%2e", None),
+            ("/a%2f..;x/b", None),
+            ("/a%2F;x", None),
+            ("/a;x%2f../b", None),
+            ("/a//;x", None),
+            ("/a%2f%5cb", None),
+            ("/a%252fb", None),
             ("/a%5cb", None),
             ("/a%00", None),
             ("/a%252e", None),
@@ -243,7 +283,28 @@ mod tests {
             ("/a%ff", None),
         ] {
             let read = read("GET", path, &["a.example"]);
-            assert_eq!(read.ok().map(|(_, path)| path).as_deref(), expected, "{path}");
+            let plain = read.ok().map(|(_, path, is_doubtful)| {
+                assert!(!is_doubtful, "{path}");
+                path
+            });
+            assert_eq!(plain.as_deref(), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn encoded_and_repeated_slashes_are_doubtful() {
+        for (path, expected) in [
+            ("//", "//"),
+            ("//api", "//api"),
+            ("/a//b", "/a//b"),
+            ("/a//", "/a//"),
+            ("/a%2fb", "/a%2Fb"),
+            ("/%2F", "/%2F"),
+            ("/a;x=%2f/%62", "/a;x=%2F/b"),
+        ] {
+            let read = read("GET", path, &["a.example"]).expect(path);
+            assert_eq!((&*read.1, read.2), (expected, true), "{path}");
+            assert_eq!(super::decode_path(path), None, "{path}");
         }
     }
 
@@ -267,7 +328,7 @@ mod tests {
             ("/", &[""], Err(TargetError::Host)),
             ("http://b.example/", &["a.example"], Ok(Some("b.example"))),
         ] {
-            let read = read("GET", target, hosts).map(|(host, _)| host);
+            let read = read("GET", target, hosts).map(|(host, ..)| host);
             assert_eq!(read, expected.map(|host| host.map(str::to_owned)), "{target} {hosts:?}");
         }
         let request = Request::builder().version(Version::HTTP_10).uri("/").body(());

@@ -51,6 +51,24 @@ pub(crate) fn without_parameters(decoded: &str) -> Cow<'_, str> {
     Cow::Owned(names.collect::<Vec<&str>>().join("/"))
 }
 
+/// The ways in which servers see the slashes of a path: as they are, without empty segments, with the
+/// encoded ones decoded, and both.
+pub(crate) fn slash_readings(path: &str) -> [Cow<'_, str>; 4] {
+    let decoded = path.replace("%2F", "/").replace("%2f", "/");
+    let merged = merge_slashes(path);
+    [path.into(), merged.into(), merge_slashes(&decoded).into(), decoded.into()]
+}
+
+fn merge_slashes(path: &str) -> String {
+    let mut merged = String::with_capacity(path.len());
+    for character in path.chars() {
+        if character != '/' || !merged.ends_with('/') {
+            merged.push(character);
+        }
+    }
+    merged
+}
+
 /// The name of the file that a segment opens on Windows, if it can be told.
 fn windows_name(segment: &str) -> Option<&str> {
     let name = segment.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
@@ -69,7 +87,7 @@ fn may_be_short(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::PathReading::{IgnoreCase, Strict, Windows};
-    use super::without_parameters;
+    use super::{slash_readings, without_parameters};
 
     #[test]
     fn each_server_has_its_own_spelling() {
@@ -111,6 +129,17 @@ mod tests {
             ("/a/b;", "/a/b"),
         ] {
             assert_eq!(without_parameters(path), expected);
+        }
+    }
+
+    #[test]
+    fn slashes_are_read_in_four_ways() {
+        for (path, expected) in [
+            ("/a//b", ["/a//b", "/a/b", "/a/b", "/a//b"]),
+            ("/a%2fb", ["/a%2fb", "/a%2fb", "/a/b", "/a/b"]),
+            ("//a/%2Fb//", ["//a/%2Fb//", "/a/%2Fb/", "/a/b/", "//a//b//"]),
+        ] {
+            assert_eq!(slash_readings(path), expected.map(std::borrow::Cow::from), "{path}");
         }
     }
 }

@@ -18,6 +18,7 @@ mod documentation;
 mod documented_examples;
 mod early_answers;
 mod edge;
+mod encoded_slashes;
 mod failing_services;
 mod forwarding;
 mod gate;

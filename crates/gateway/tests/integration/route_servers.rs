@@ -104,17 +104,22 @@ async fn nginx() -> Server {
 
 /// A table of routes, and the handlers that it guards.
 struct Table {
+    /// The paths, and whether they need a token.
     routes: &'static [(&'static str, bool)],
+    /// The paths of those that let encoded slashes pass.
+    passing: &'static [&'static str],
     guarded: &'static [&'static str],
 }
 
-const TABLES: [Table; 4] = [
+const TABLES: [Table; 7] = [
     Table {
         routes: &[("/", false), ("/admin", true), ("/api/v1", true)],
+        passing: &[],
         guarded: &["admin/users", "admin", "api/v1"],
     },
     Table {
         routes: &[("/", true), ("/public", false), ("/api", false), ("/api/v1", true)],
+        passing: &[],
         guarded: &["admin/users", "admin", "api/v1", "other"],
     },
     Table {
@@ -125,11 +130,28 @@ const TABLES: [Table; 4] = [
             ("/api", true),
             ("/api/v1", false),
         ],
+        passing: &[],
         guarded: &["admin/users", "api"],
     },
     Table {
         routes: &[("/public", false), ("/admin/users", true)],
+        passing: &[],
         guarded: &["admin/users", "admin", "api", "api/v1", "other"],
+    },
+    Table {
+        routes: &[("/", true), ("/admin", true), ("/public", false)],
+        passing: &["/admin", "/public"],
+        guarded: &["admin/users", "admin", "api", "api/v1", "other"],
+    },
+    Table {
+        routes: &[("/", false), ("/admin", true), ("/admin/users", true), ("/api", false)],
+        passing: &["/admin", "/api"],
+        guarded: &["admin/users", "admin"],
+    },
+    Table {
+        routes: &[("/admin/users", false), ("/api/v1", false), ("/public", false)],
+        passing: &["/admin/users", "/api/v1", "/public"],
+        guarded: &["admin", "api", "other"],
     },
 ];
 
@@ -137,7 +159,9 @@ impl Table {
     fn config(&self, port: u16, paths: &str) -> String {
         let routes = self.routes.iter().map(|(path, is_guarded)| {
             let issuer = if *is_guarded { "issuer = \"app\"\n" } else { "" };
-            format!("[[routes]]\npath = \"{path}\"\nbackend = \"one\"\n{issuer}")
+            let passes = self.passing.contains(path);
+            let slashes = if passes { "encoded_slashes = \"pass\"\n" } else { "" };
+            format!("[[routes]]\npath = \"{path}\"\nbackend = \"one\"\n{issuer}{slashes}")
         });
         let routes: String = routes.collect();
         format!(
@@ -157,14 +181,14 @@ async fn handler(gate: &Gate, target: &str, authorization: &str) -> Option<Strin
     name.filter(|_| status(&answer) == "200")
 }
 
-/// The spellings by which a request without a token reached a guarded handler, and the number of
-/// those that reached another.
-async fn passed(gate: &Gate, table: &Table) -> (Vec<(String, String)>, usize) {
-    let (mut passed, mut open) = (Vec::new(), 0);
+/// The spellings by which a request without a token reached a guarded handler, and those that
+/// reached another.
+async fn passed(gate: &Gate, table: &Table) -> (Vec<(String, String)>, Vec<String>) {
+    let (mut passed, mut open) = (Vec::new(), Vec::new());
     for target in spellings() {
         match handler(gate, &target, "").await {
             Some(name) if table.guarded.contains(&&*name) => passed.push((target, name)),
-            Some(_) => open += 1,
+            Some(_) => open.push(target),
             None => {}
         }
     }
@@ -189,13 +213,16 @@ async fn assert_reached(gate: &Gate, table: &Table) {
 async fn check(server: Server, paths: &str) {
     assert!(spellings().len() >= 200, "{}", spellings().len());
     let mut open_count = 0;
+    let mut has_slashes = false;
     for table in &TABLES {
         let gate = Gate::start(&table.config(server.port, paths)).await;
         assert_reached(&gate, table).await;
         let (passed, open) = passed(&gate, table).await;
         assert!(passed.is_empty(), "{:?}: {passed:?}", table.routes);
-        open_count += open;
+        open_count += open.len();
+        has_slashes |= open.iter().any(|target| target.contains("//") || target.contains("%2f"));
     }
+    assert!(has_slashes, "no encoded or repeated slash reached an open handler");
     assert!(open_count > 20, "only {open_count} spellings reached an open handler");
 }
 
