@@ -62,7 +62,11 @@ pub(crate) fn warn(message: impl fmt::Display) {
 
 /// Prints a message. A long-running command has a log, which may use another form.
 fn say_at(level: LogLevel, message: &str) {
-    let lines: Vec<String> = message.split('\n').map(safe).collect();
+    // The lines after the first mark a place by its column, which tabs belong to.
+    let with_tabs = |line: &str| line.split('\t').map(safe).collect::<Vec<_>>().join("\t");
+    let shown =
+        |(number, line): (usize, &str)| if number == 0 { safe(line) } else { with_tabs(line) };
+    let lines: Vec<String> = message.split('\n').enumerate().map(shown).collect();
     let line = format!("weir: {}\n", lines.join("\n"));
     if !process_log::announce(level, message, &line) {
         // If standard error is closed, the error cannot be reported anywhere.

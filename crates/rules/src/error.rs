@@ -159,6 +159,12 @@ mod tests {
         let error = RuleError::new(start..start + 5, "unknown");
         assert_eq!(error.line(text), 2);
         assert_eq!(error.excerpt(text), "limit_req zone=é brust=5;\n                 ^^^^^");
+        let tabs = "server {\n\t\tlimit_req\tzone=é\tbrust=5;\n}";
+        let start = tabs.find("zone").expect("the word");
+        let error = RuleError::new(start..start + 14, "unknown");
+        let expected = "\t\tlimit_req\tzone=é\tbrust=5;\n\t\t         \t^^^^^^\t^^^^^^";
+        assert_eq!(error.excerpt(tabs), expected);
+        assert_eq!(RuleError::new(9..10, "a tab").excerpt(tabs).lines().last(), Some("^"));
         let at_end = RuleError::new(text.len()..text.len() + 9, "unfinished");
         assert_eq!((at_end.line(text), at_end.excerpt(text)), (3, "last\n    ^".to_owned()));
     }

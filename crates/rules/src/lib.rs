@@ -43,6 +43,7 @@ mod rule;
 mod shared_data;
 mod suggestion;
 mod sweep;
+mod unread;
 mod windows;
 
 pub use error::{ParseError, RuleError};

@@ -11,6 +11,7 @@ use crate::modsecurity::{self, ModSecurity};
 use crate::nginx;
 use crate::presets;
 use crate::rule::{Family, Rule};
+use crate::unread;
 use crate::windows::{self, WindowRule};
 
 /// The number of bytes that are examined to decide whether a text is a log.
@@ -110,12 +111,10 @@ fn recognise(text: &str) -> Result<Family, RuleError> {
     if fail2ban::looks_like(text) {
         return Ok(Family::Fail2ban);
     }
-    if !text.contains("limit_req") && !text.contains("limit_conn") {
+    let has_limit = text.contains("limit_req") || text.contains("limit_conn");
+    if !has_limit {
         if let Some(family) = presets::recognise(text) {
             return Ok(family);
-        }
-        if let Some(error) = presets::unread_language(text) {
-            return Err(error);
         }
         if lists::looks_like(text) {
             return Ok(Family::Lists);
@@ -128,7 +127,10 @@ fn recognise(text: &str) -> Result<Family, RuleError> {
             "this is a log, not a rule; name the rule first and the log as an argument",
         ));
     }
-    Ok(Family::LimitReq)
+    match has_limit || unread::is_of_nginx(text) {
+        true => Ok(Family::LimitReq),
+        false => Err(unread::error(text)),
+    }
 }
 
 /// Whether the beginning of a text is in a known format of logs.
@@ -189,7 +191,10 @@ mod tests {
         let text = "<IfModule mod_qos.c>\n  QS_ClientEventBlockCount 20 600\n</IfModule>\n";
         let error = parse_rules(text, "name", None, &RuleFiles::default()).expect_err(text);
         assert_eq!(&text[error.range.clone()], "QS_ClientEventBlockCount");
-        assert!(error.message.contains("mod_qos, which is not read; the nearest"), "{error}");
+        assert!(
+            error.message.contains("mod_qos of Apache, which Weir does not read; the nearest"),
+            "{error}"
+        );
         let nearest = error.message.split('`').nth(1).expect("a rule");
         let rules = parse_rules(nearest, "name", None, &RuleFiles::default()).expect(nearest);
         assert_eq!(rules[0].family(), Family::Windows);

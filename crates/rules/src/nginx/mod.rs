@@ -30,7 +30,7 @@ pub(crate) fn parse(
     budget: &PatternBudget,
 ) -> Result<Vec<Box<dyn Rule>>, RuleError> {
     let directives = directives(text)?;
-    let has = |limit| directive_place(&directives, limit).is_some();
+    let has = |limit| directive_place(&directives.list, limit).is_some();
     let (has_requests, has_connections) = (has("limit_req"), has("limit_conn"));
     let mut rules: Vec<Box<dyn Rule>> = Vec::new();
     let mut own_name = None;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use weir_core::{PatternBudget, RecordFields};
 
-use super::configuration::{Configuration, Directive, LimitKind, LimitSet, Zone};
+use super::configuration::{Configuration, Directives, LimitKind, LimitSet, Zone};
 use crate::arrivals::{Arrival, Arrivals, NO_KEY, applying};
 use crate::engine::Outcome;
 use crate::error::RuleError;
@@ -48,7 +48,7 @@ impl<L: LimitKind> NginxRule<L> {
     /// # Errors
     /// If there is no limit, or one is not valid.
     pub(crate) fn read(
-        directives: &[Directive],
+        directives: &Directives,
         name: &str,
         budget: &PatternBudget,
     ) -> Result<Self, RuleError> {

@@ -21,7 +21,7 @@ use weir_core::PatternBudget;
 
 use crate::error::RuleError;
 use crate::rule::Family;
-use crate::windows::{KeyPart, Limit, WindowRule, lines};
+use crate::windows::{KeyPart, Limit, WindowRule};
 
 /// A limit, and notes about the unsupported parts of its text.
 struct Preset {
@@ -42,20 +42,6 @@ pub(crate) fn recognise(text: &str) -> Option<Family> {
         (Family::Traefik, traefik::looks_like),
     ];
     families.into_iter().find(|(_, looks_like)| looks_like(text)).map(|(family, _)| family)
-}
-
-/// Returns the error of a text with directives of mod_qos of Apache, a language that is not read.
-pub(crate) fn unread_language(text: &str) -> Option<RuleError> {
-    lines(text).find_map(|words| {
-        let first = words.first()?;
-        let is_qos = first.text.get(..3).is_some_and(|it| it.eq_ignore_ascii_case("qs_"));
-        is_qos.then(|| {
-            first.error(
-                "this is a directive of mod_qos, which is not read; the nearest rule is a limit \
-                 such as `limit 20 requests in 10m by client where path~'^/login'`",
-            )
-        })
-    })
 }
 
 /// Reads the limits of a configuration.

@@ -45,7 +45,8 @@ impl ConditionError {
 }
 
 /// Returns a place of a text in two lines: the text, or the part of it around the place, and a mark
-/// below the place. Control characters are replaced, so that the mark stays in its column.
+/// below the place. A tab is shown as a tab, also in the line of the mark, so that the mark stays in
+/// its column. Other control characters are replaced.
 ///
 /// ```
 /// assert_eq!(weir_core::excerpt("burst=x", 6..7), "burst=x\n      ^");
@@ -56,8 +57,12 @@ pub fn excerpt(text: &str, range: Range<usize>) -> String {
     let skipped = before.chars().count().saturating_sub(CONTEXT_CHARS);
     let mut shown: String = if skipped > 0 { "…" } else { "" }.to_owned();
     shown.extend(before.chars().skip(skipped));
-    let column = shown.chars().count();
-    let width = wrong.chars().take(CONTEXT_CHARS).count().max(1);
+    let indent: String = shown.chars().map(|next| tab_or(next, ' ')).collect();
+    let mut mark: String =
+        wrong.chars().take(CONTEXT_CHARS).map(|next| tab_or(next, '^')).collect();
+    if mark.trim().is_empty() {
+        mark = "^".to_owned();
+    }
     shown.extend(wrong.chars().take(CONTEXT_CHARS));
     let has_more = wrong.chars().count() > CONTEXT_CHARS || after.chars().count() > CONTEXT_CHARS;
     if wrong.chars().count() <= CONTEXT_CHARS {
@@ -66,8 +71,14 @@ pub fn excerpt(text: &str, range: Range<usize>) -> String {
     if has_more {
         shown.push('…');
     }
-    let shown = shown.replace(char::is_control, "\u{FFFD}");
-    format!("{shown}\n{}{}", " ".repeat(column), "^".repeat(width))
+    let is_unsafe = |next: char| next.is_control() && next != '\t';
+    let shown = shown.replace(is_unsafe, "\u{FFFD}");
+    format!("{shown}\n{indent}{mark}")
+}
+
+/// A tab for a tab, and `other` for another character.
+fn tab_or(character: char, other: char) -> char {
+    if character == '\t' { '\t' } else { other }
 }
 
 /// Splits a text at a byte, or at the next start of a character.

@@ -19,7 +19,7 @@ pub(crate) use map::Map;
 pub(crate) use parameters::{NUMBER_MAX, find_zone, unknown_parameter, whole_number};
 pub(crate) use server::Server;
 pub(crate) use template::{Template, TemplatePart};
-pub(crate) use tokens::{Directive, Word, directives};
+pub(crate) use tokens::{Directive, Directives, Word, directives};
 pub(crate) use uri::normalised;
 pub(crate) use zone::{Zone, ZoneParameters};
 
@@ -90,13 +90,11 @@ impl<L: LimitKind> Configuration<L> {
     ///
     /// # Errors
     /// If it has an invalid zone or limit, or no limit.
-    pub(crate) fn read(
-        directives: &[Directive],
-        budget: &PatternBudget,
-    ) -> Result<Self, RuleError> {
-        let (zones, limit_sets, servers, maps, notes) = Default::default();
-        let budget = budget.clone();
+    pub(crate) fn read(directives: &Directives, budget: &PatternBudget) -> Result<Self, RuleError> {
+        let (zones, limit_sets, servers, maps) = Default::default();
+        let (notes, budget) = (Vec::from_iter(directives.unclosed.clone()), budget.clone());
         let mut configuration = Self { zones, limit_sets, servers, maps, notes, budget };
+        let directives = &directives.list[..];
         configuration.read_definitions(directives)?;
         configuration.read_http(directives)?;
         if configuration.limit_sets.is_empty() {
@@ -170,6 +168,7 @@ impl<L: LimitKind> Configuration<L> {
                     let map = Map::parse(directive, &mut self.notes, &self.budget)?;
                     self.maps.push(map);
                 }
+                "server" | "location" => refuse_zones::<L>(directive)?,
                 _ => {}
             }
         }
@@ -296,6 +295,22 @@ impl<L: LimitKind> Configuration<L> {
         });
         Ok(Inherited { limits: Some(number), is_dry_run })
     }
+}
+
+/// Refuses a zone in a `server` or a `location`, as nginx does.
+fn refuse_zones<L: LimitKind>(outer: &Directive) -> Result<(), RuleError> {
+    for directive in outer.block.iter().flatten() {
+        if directive.name.text == L::Zone::DIRECTIVE {
+            return Err(directive.name.error(format_args!(
+                "nginx refuses `{}` in a `{}`; write this line in `http`, before the server: {}",
+                L::Zone::DIRECTIVE,
+                outer.name.text,
+                directive.line()
+            )));
+        }
+        refuse_zones::<L>(directive)?;
+    }
+    Ok(())
 }
 
 /// Whether there is a directive with this name.

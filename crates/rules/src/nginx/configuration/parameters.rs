@@ -17,12 +17,14 @@ pub(crate) fn find_zone<P: ZoneParameters>(
 ) -> Result<usize, RuleError> {
     let names = || zones.iter().map(|zone| &*zone.name);
     names().position(|known| known == name).ok_or_else(|| {
-        let hint = nearest_name(name, names()).map(|known| format!("; did you mean `{known}`?"));
-        word.error(format_args!(
-            "there is no `{}` with the name `{name}`{}",
-            P::DIRECTIVE,
-            hint.unwrap_or_default()
-        ))
+        let hint = match nearest_name(name, names()) {
+            Some(known) => format!("did you mean `{known}`?"),
+            None => {
+                let line = P::EXAMPLE.replace("zone=one:", &format!("zone={name}:"));
+                format!("write its line too, in `http`, such as: {line}")
+            }
+        };
+        word.error(format_args!("there is no `{}` with the name `{name}`; {hint}", P::DIRECTIVE))
     })
 }
 

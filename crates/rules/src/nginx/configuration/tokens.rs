@@ -15,6 +15,14 @@ pub(crate) struct Directive {
     pub(crate) block: Option<Vec<Directive>>,
 }
 
+impl Directive {
+    /// The directive as a line of a configuration, without its block.
+    pub(super) fn line(&self) -> String {
+        let words = std::iter::once(&self.name).chain(&self.arguments);
+        words.map(|word| word.quoted()).collect::<Vec<_>>().join(" ") + ";"
+    }
+}
+
 /// A word, without its quotes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Word {
@@ -24,21 +32,40 @@ pub(crate) struct Word {
 }
 
 impl Word {
+    /// The word as it may be written.
+    fn quoted(&self) -> String {
+        let needs_quotes = self.text.is_empty()
+            || self.text.contains(|next| is_space(next) || ";{}\"'\\".contains(next));
+        match needs_quotes {
+            true => format!("\"{}\"", self.text.replace('\\', "\\\\").replace('"', "\\\"")),
+            false => self.text.clone(),
+        }
+    }
+
     /// Makes an error at the word.
     pub(crate) fn error(&self, message: impl std::fmt::Display) -> RuleError {
         RuleError::new(self.range.clone(), message)
     }
 }
 
-/// Splits a configuration into directives.
+/// The directives of a configuration.
+#[derive(Debug)]
+pub(crate) struct Directives {
+    pub(crate) list: Vec<Directive>,
+    /// Names the innermost block that the text does not end, if there is one.
+    pub(crate) unclosed: Option<RuleError>,
+}
+
+/// Splits a configuration into directives. Blocks without a `}` end with the text, which may be cut
+/// off.
 ///
 /// # Errors
 /// The first position at which the text is not well formed.
-pub(crate) fn directives(text: &str) -> Result<Vec<Directive>, RuleError> {
-    let mut cursor = Cursor { text, at: 0 };
-    let directives = cursor.block(0)?;
+pub(crate) fn directives(text: &str) -> Result<Directives, RuleError> {
+    let mut cursor = Cursor { text, at: 0, unclosed: None };
+    let list = cursor.block(0)?;
     match cursor.peek() {
-        None => Ok(directives),
+        None => Ok(Directives { list, unclosed: cursor.unclosed }),
         Some(_) => Err(RuleError::new(cursor.at..cursor.at + 1, "there is no block that `}` ends")),
     }
 }
@@ -46,6 +73,7 @@ pub(crate) fn directives(text: &str) -> Result<Vec<Directive>, RuleError> {
 struct Cursor<'a> {
     text: &'a str,
     at: usize,
+    unclosed: Option<RuleError>,
 }
 
 impl Cursor<'_> {
@@ -124,10 +152,11 @@ impl Cursor<'_> {
             return Err(RuleError::new(open..open + 1, message));
         }
         let block = self.block(depth + 1)?;
-        match self.next() {
-            Some('}') => Ok(block),
-            _ => Err(RuleError::new(open..open + 1, "the block has no `}`")),
+        if self.next().is_none() {
+            let message = "the text ends before this block: its `}` is taken to be at the end";
+            self.unclosed.get_or_insert_with(|| RuleError::new(open..open + 1, message));
         }
+        Ok(block)
     }
 
     fn word(&mut self) -> Result<Word, RuleError> {
@@ -218,23 +247,33 @@ mod tests {
             ("key ${a}b; k a#b;", "key|${a}b;k|a#b;"),
             ("map $a $b { default \"\"; ~^/x 1; }", "map|$a|$b{default|;~^/x|1;};"),
         ] {
-            assert_eq!(shown(&directives(text).expect(text)), expected, "{text}");
+            assert_eq!(shown(&directives(text).expect(text).list), expected, "{text}");
         }
     }
 
     #[test]
     fn what_is_not_well_formed_is_refused_at_its_place() {
-        for (text, range) in [
-            ("a b", 0..3),
-            ("a { b;", 2..3),
-            ("a; }", 3..4),
-            (";", 0..1),
-            ("a 'b", 2..3),
-            ("a 'b'c;", 5..6),
-        ] {
+        for (text, range) in
+            [("a b", 0..3), ("a; }", 3..4), (";", 0..1), ("a 'b", 2..3), ("a 'b'c;", 5..6)]
+        {
             assert_eq!(directives(text).expect_err(text).range, range, "{text}");
         }
         directives(&"a{".repeat(100_000)).expect_err("too deep");
+    }
+
+    #[test]
+    fn a_text_that_is_cut_off_is_closed() {
+        for (text, expected, open) in [
+            ("a { b;", "a{b;};", Some(2)),
+            ("a { b { c; } # }", "a{b{c;};};", Some(2)),
+            ("a { b { c;", "a{b{c;};};", Some(6)),
+            ("a {", "a{};", Some(2)),
+            ("a { b; }", "a{b;};", None),
+        ] {
+            let directives = directives(text).expect(text);
+            assert_eq!(shown(&directives.list), expected, "{text}");
+            assert_eq!(directives.unclosed.map(|note| note.range.start), open, "{text}");
+        }
     }
 
     proptest! {
