@@ -31,6 +31,7 @@ mod fail2ban;
 mod file_search;
 mod files;
 mod gate;
+mod ingress;
 mod keys;
 mod lists;
 mod modsecurity;
@@ -45,6 +46,7 @@ mod suggestion;
 mod sweep;
 mod unread;
 mod windows;
+mod yaml;
 
 pub use error::{ParseError, RuleError};
 pub use event::{Event, EventHead, Events, Texts};

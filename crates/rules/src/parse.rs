@@ -6,6 +6,7 @@ use crate::crowdsec::CrowdSec;
 use crate::error::{ParseError, RuleError};
 use crate::fail2ban;
 use crate::files::RuleFiles;
+use crate::ingress;
 use crate::lists::{self, ListRule};
 use crate::modsecurity::{self, ModSecurity};
 use crate::nginx;
@@ -67,6 +68,7 @@ fn rules_of(
     let rules: Vec<Box<dyn Rule>> = match family {
         Family::LimitReq => nginx::parse(text, name, budget)?,
         Family::LimitConn => vec![nginx::parse_limit_conn(text, name, budget)?],
+        Family::IngressNginx => ingress::parse(text, name, rules_max, budget)?,
         Family::Windows => boxed(WindowRule::parse(text, name, rules_max, budget)?),
         Family::Caddy | Family::Haproxy | Family::Traefik | Family::Cloud => {
             boxed(presets::parse(text, name, family, budget)?)
@@ -104,6 +106,9 @@ fn recognise(text: &str) -> Result<Family, RuleError> {
     }
     if windows::looks_like(text) {
         return Ok(Family::Windows);
+    }
+    if ingress::looks_like(text) {
+        return Ok(Family::IngressNginx);
     }
     if modsecurity::looks_like(text) {
         return Ok(Family::ModSecurity);
@@ -158,6 +163,7 @@ mod tests {
             ("limit_req_zone $a zone=b:1m rate=1r/s; limit_req zone=b;", Family::LimitReq),
             ("# mine\nlimit 5 requests in 1m", Family::Windows),
             ("rate_limit {\nzone a {\nevents 5\nwindow 1m\n}\n}", Family::Caddy),
+            ("nginx.ingress.kubernetes.io/limit-rps: '5'", Family::IngressNginx),
             ("DOSPageCount 5", Family::ModEvasive),
             ("rateLimit:\n  average: 5", Family::Traefik),
             ("RateBasedStatement: {Limit: 5}", Family::Cloud),

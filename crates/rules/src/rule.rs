@@ -19,6 +19,8 @@ pub enum Family {
     LimitReq,
     /// `limit_conn` of nginx.
     LimitConn,
+    /// Annotations of ingress-nginx, which are limits of nginx.
+    IngressNginx,
     /// Limits of requests in a window, in a language of their own.
     Windows,
     /// Zones of caddy-ratelimit.
@@ -43,9 +45,10 @@ pub enum Family {
 
 impl Family {
     /// All families.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::LimitReq,
         Self::LimitConn,
+        Self::IngressNginx,
         Self::Windows,
         Self::Caddy,
         Self::Haproxy,
@@ -63,6 +66,7 @@ impl Family {
         match self {
             Self::LimitReq => "nginx",
             Self::LimitConn => "limit_conn",
+            Self::IngressNginx => "ingress-nginx",
             Self::Windows => "limit",
             Self::Caddy => "caddy",
             Self::Haproxy => "haproxy",

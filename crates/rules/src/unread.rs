@@ -42,11 +42,12 @@ const NGINX: &str =
     "limit_req_zone $binary_remote_addr zone=one:10m rate=10r/s; limit_req zone=one burst=20;";
 
 /// Words of the languages that are read. A word that is nearly one of them is a slip.
-const READ: [&str; 22] = [
+const READ: [&str; 23] = [
     "limit_req_zone",
     "limit_req",
     "limit_conn_zone",
     "limit_conn",
+    "limit-rps",
     "rate_limit",
     "stick-table",
     "http-request",
@@ -118,7 +119,7 @@ pub(crate) fn error(text: &str) -> RuleError {
 }
 
 /// The languages, for messages.
-const LANGUAGES: &str = "limits of nginx, Caddy, HAProxy, Traefik, mod_evasive and clouds, jails of \
+const LANGUAGES: &str = "limits of nginx, ingress-nginx, Caddy, HAProxy, Traefik, mod_evasive and clouds, jails of \
                          fail2ban, scenarios of CrowdSec, rules of ModSecurity, lists of networks";
 
 /// The language of a word, if it is a known one that is not read.

@@ -72,6 +72,8 @@ pub(super) enum FamilyArgument {
     /// limit_conn of nginx alone
     #[value(name = "limit_conn")]
     LimitConn,
+    /// Annotations of ingress-nginx, such as limit-rps
+    IngressNginx,
     /// Lines such as `limit 100 requests in 1m by client`; docs/rules.md describes them
     Limit,
     /// Zones of rate_limit in a Caddyfile
@@ -99,6 +101,7 @@ impl From<FamilyArgument> for Family {
         match argument {
             FamilyArgument::Nginx => Self::LimitReq,
             FamilyArgument::LimitConn => Self::LimitConn,
+            FamilyArgument::IngressNginx => Self::IngressNginx,
             FamilyArgument::Limit => Self::Windows,
             FamilyArgument::Caddy => Self::Caddy,
             FamilyArgument::Haproxy => Self::Haproxy,

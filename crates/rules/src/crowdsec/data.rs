@@ -9,11 +9,11 @@ use regex::bytes::RegexSet;
 use weir_core::PatternBudget;
 
 use super::expression::{SetError, compile_pattern, compile_set};
-use super::yaml::{Yaml, YamlValue};
 use crate::bounded_regex::BoundedRegex;
 use crate::error::{Reason, RuleError};
 use crate::files::RuleFiles;
 use crate::shared_data::Shared;
+use crate::yaml::{Yaml, YamlValue};
 
 /// The most memory that the patterns of all scenarios may take, in bytes.
 const PATTERNS_BYTES_MAX: usize = 1 << 30;

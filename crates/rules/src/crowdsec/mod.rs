@@ -23,7 +23,6 @@ mod service_time;
 mod services;
 mod subject;
 mod summary;
-mod yaml;
 
 use weir_core::{RecordFields, RecordKind};
 
@@ -61,7 +60,7 @@ impl CrowdSec {
         files: &RuleFiles,
         rules_max: usize,
     ) -> Result<Vec<Self>, ParseError> {
-        let documents = yaml::documents(text)?;
+        let documents = crate::yaml::documents(text)?;
         if documents.is_empty() {
             return Err(RuleError::new(0..text.len(), "the text has no scenario").into());
         }

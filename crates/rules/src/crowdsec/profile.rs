@@ -1,8 +1,8 @@
 //! The duration of bans, from CrowdSec's `profiles.yaml`.
 
 use super::duration::parse_duration_ns;
-use super::yaml::{Yaml, YamlValue, documents};
 use crate::error::RuleError;
+use crate::yaml::{Yaml, YamlValue, documents};
 
 /// The file's name among the files that rules may refer to.
 pub(super) const PROFILES: &str = "profiles.yaml";

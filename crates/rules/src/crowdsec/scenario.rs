@@ -10,8 +10,8 @@ use super::expression::Expression;
 use super::fields::EventField;
 use super::names::ScenarioNames;
 use super::services::named_in;
-use super::yaml::{Yaml, YamlValue};
 use crate::error::RuleError;
+use crate::yaml::{Yaml, YamlValue};
 
 /// The keys of a scenario that affect the replay.
 const KEYS: [&str; 17] = [

@@ -18,9 +18,60 @@ use self::configuration::{directive_place, directives};
 use self::limit_conn::LimitConn;
 use self::limit_req::LimitReq;
 use crate::error::RuleError;
-use crate::rule::Rule;
+use crate::rule::{Family, Rule};
 
-/// Reads the rules of a configuration: its limits of requests, of connections, or both.
+/// The limits of a configuration: those of requests, of connections, or both.
+#[derive(Debug)]
+pub(crate) struct NginxLimits {
+    of_requests: Option<LimitReq>,
+    of_connections: Option<LimitConn>,
+}
+
+impl NginxLimits {
+    /// Reads a configuration.
+    ///
+    /// # Errors
+    /// If the text is not a configuration, there is no limit, or one is not valid.
+    pub(crate) fn read(text: &str, name: &str, budget: &PatternBudget) -> Result<Self, RuleError> {
+        let directives = directives(text)?;
+        let has = |limit| directive_place(&directives.list, limit).is_some();
+        let (has_requests, has_connections) = (has("limit_req"), has("limit_conn"));
+        let of_requests = match has_requests || !has_connections {
+            true => Some(LimitReq::read(&directives, name, budget)?),
+            false => None,
+        };
+        let mut of_connections = match has_connections {
+            true => Some(LimitConn::read(&directives, name, budget)?),
+            false => None,
+        };
+        if let (Some(of_requests), Some(of_connections)) = (&of_requests, &mut of_connections)
+            && of_requests.name == of_connections.name
+        {
+            of_connections.name.push_str("-limit_conn");
+        }
+        Ok(Self { of_requests, of_connections })
+    }
+
+    /// The same limits, read from another language, with the notes about its text.
+    pub(crate) fn of_family(mut self, family: Family, notes: &[RuleError]) -> Self {
+        if let Some(rule) = &mut self.of_requests {
+            rule.set_origin(family, notes);
+        }
+        if let Some(rule) = &mut self.of_connections {
+            rule.set_origin(family, notes);
+        }
+        self
+    }
+
+    /// The rules.
+    pub(crate) fn into_rules(self) -> Vec<Box<dyn Rule>> {
+        let of_requests = self.of_requests.map(|rule| Box::new(rule) as Box<dyn Rule>);
+        let of_connections = self.of_connections.map(|rule| Box::new(rule) as Box<dyn Rule>);
+        of_requests.into_iter().chain(of_connections).collect()
+    }
+}
+
+/// Reads the rules of a configuration.
 ///
 /// # Errors
 /// If the text is not a configuration, there is no limit, or one is not valid.
@@ -29,24 +80,7 @@ pub(crate) fn parse(
     name: &str,
     budget: &PatternBudget,
 ) -> Result<Vec<Box<dyn Rule>>, RuleError> {
-    let directives = directives(text)?;
-    let has = |limit| directive_place(&directives.list, limit).is_some();
-    let (has_requests, has_connections) = (has("limit_req"), has("limit_conn"));
-    let mut rules: Vec<Box<dyn Rule>> = Vec::new();
-    let mut own_name = None;
-    if has_requests || !has_connections {
-        let of_requests = LimitReq::read(&directives, name, budget)?;
-        own_name = Some(of_requests.name.clone());
-        rules.push(Box::new(of_requests));
-    }
-    if has_connections {
-        let mut of_connections = LimitConn::read(&directives, name, budget)?;
-        if own_name.is_some_and(|own| own == of_connections.name) {
-            of_connections.name.push_str("-limit_conn");
-        }
-        rules.push(Box::new(of_connections));
-    }
-    Ok(rules)
+    Ok(NginxLimits::read(text, name, budget)?.into_rules())
 }
 
 /// Reads the limits of connections of a configuration.

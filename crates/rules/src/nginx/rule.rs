@@ -18,6 +18,8 @@ use crate::rule::{Family, MissingField, Observer, Replay, Rule};
 pub(crate) struct NginxRule<L: LimitKind> {
     pub(crate) name: String,
     pub(crate) configuration: Arc<Configuration<L>>,
+    /// The language and the notes, if the configuration was made from another language.
+    origin: Option<(Family, Vec<RuleError>)>,
 }
 
 /// How the limits of a kind are replayed and enforced.
@@ -57,7 +59,12 @@ impl<L: LimitKind> NginxRule<L> {
             [zone] => &zone.name,
             _ => name,
         };
-        Ok(Self { name: name.to_owned(), configuration: Arc::new(configuration) })
+        Ok(Self { name: name.to_owned(), configuration: Arc::new(configuration), origin: None })
+    }
+
+    /// Sets the language that the configuration was made from, and the notes about its text.
+    pub(super) fn set_origin(&mut self, family: Family, notes: &[RuleError]) {
+        self.origin = Some((family, notes.to_vec()));
     }
 
     /// The zones, by number.
@@ -137,7 +144,7 @@ impl<L: RuleKind> Rule for NginxRule<L> {
     }
 
     fn family(&self) -> Family {
-        L::FAMILY
+        self.origin.as_ref().map_or(L::FAMILY, |(family, _)| *family)
     }
 
     fn description(&self) -> String {
@@ -145,7 +152,7 @@ impl<L: RuleKind> Rule for NginxRule<L> {
     }
 
     fn notes(&self) -> &[RuleError] {
-        &self.configuration.notes
+        self.origin.as_ref().map_or(&self.configuration.notes, |(_, notes)| notes)
     }
 
     fn reads(&self) -> Option<Vec<String>> {

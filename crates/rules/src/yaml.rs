@@ -1,6 +1,6 @@
 //! Parses YAML documents and keeps the position of every value.
 //!
-//! Only mappings, sequences and scalars are supported, as scenarios use them. Aliases are refused,
+//! Only mappings, sequences and scalars are supported, as configurations use them. Aliases are refused,
 //! so a text cannot grow when it is parsed.
 
 use std::ops::Range;
@@ -14,13 +14,13 @@ const DEPTH_MAX: usize = 32;
 
 /// A value with its position in the text.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Yaml {
-    pub(super) value: YamlValue,
-    pub(super) range: Range<usize>,
+pub(crate) struct Yaml {
+    pub(crate) value: YamlValue,
+    pub(crate) range: Range<usize>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum YamlValue {
+pub(crate) enum YamlValue {
     Scalar(String),
     Sequence(Vec<Yaml>),
     /// Keys and values, in the order of the text.
@@ -29,10 +29,24 @@ pub(super) enum YamlValue {
 
 impl Yaml {
     /// The text of a scalar.
-    pub(super) fn scalar(&self) -> Option<&str> {
+    pub(crate) fn scalar(&self) -> Option<&str> {
         match &self.value {
             YamlValue::Scalar(text) => Some(text),
             _ => None,
+        }
+    }
+
+    /// The value of a key of a mapping.
+    pub(crate) fn member(&self, key: &str) -> Option<&Self> {
+        let YamlValue::Mapping(pairs) = &self.value else { return None };
+        pairs.iter().find(|(name, _)| name.scalar() == Some(key)).map(|(_, value)| value)
+    }
+
+    /// The values of a sequence; none of another value.
+    pub(crate) fn items(&self) -> &[Self] {
+        match &self.value {
+            YamlValue::Sequence(items) => items,
+            _ => &[],
         }
     }
 
@@ -40,7 +54,7 @@ impl Yaml {
     ///
     /// A scalar lacks the indentation, quotes and escapes of the text, so its bytes are searched
     /// for in order.
-    pub(super) fn place(&self, text: &str, range: &Range<usize>) -> Range<usize> {
+    pub(crate) fn place(&self, text: &str, range: &Range<usize>) -> Range<usize> {
         let source = text.get(self.range.clone()).unwrap_or_default().as_bytes();
         let scalar = self.scalar().unwrap_or_default().as_bytes();
         let is_block = source.first().is_some_and(|byte| matches!(byte, b'|' | b'>'));
@@ -68,7 +82,7 @@ impl Yaml {
 ///
 /// # Errors
 /// If it is not YAML.
-pub(super) fn documents(text: &str) -> Result<Vec<Yaml>, RuleError> {
+pub(crate) fn documents(text: &str) -> Result<Vec<Yaml>, RuleError> {
     let offsets = Offsets::new(text);
     let mut documents = Vec::new();
     // The open mappings and sequences, with the values read so far. A mapping's values alternate
