@@ -78,8 +78,9 @@ impl Gateway {
         let proxies = shared.clone();
         let proxies = PeerFilter::new(move |peer| proxies.routing().trusted.trusts(peer.ip()));
         let tls = config.tls.clone();
+        let client_certificates = tls.as_ref().and_then(|files| files.clients.clone());
         let tls = tls.map(|files| TlsFiles { certificate: files.certificate, key: files.key });
-        let mut bind = BindOptions { tls, ..bind };
+        let mut bind = BindOptions { tls, client_certificates, ..bind };
         let mut listeners = Vec::new();
         for ListenAddress { address, is_proxied, has_prior_knowledge } in &config.listen {
             let protocol = || SharedState::proxy_protocol(proxies.clone());

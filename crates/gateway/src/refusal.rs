@@ -7,6 +7,7 @@ use hyper::{Response, StatusCode};
 use weir_net::Body;
 
 use crate::access::challenge::{Challenge, Challenges};
+use crate::access::client_certificate::CertificateFault;
 use crate::access::token_place::TokenPlaceError;
 use crate::forward::ForwardError;
 use crate::limits::Rejection;
@@ -130,6 +131,23 @@ impl From<TargetError> for Refusal {
                 Self::new(StatusCode::BAD_REQUEST, "ambiguous_path", text)
             }
         }
+    }
+}
+
+impl From<CertificateFault> for Refusal {
+    fn from(fault: CertificateFault) -> Self {
+        let (name, text) = match fault {
+            CertificateFault::Missing => {
+                ("no_client_certificate", "a client certificate is needed here\n")
+            }
+            CertificateFault::Other => {
+                ("other_client_certificate", "your client certificate does not permit this here\n")
+            }
+            CertificateFault::Unusable => {
+                ("unusable_certificate", "there is no service for you here\n")
+            }
+        };
+        Self::new(StatusCode::FORBIDDEN, name, text)
     }
 }
 

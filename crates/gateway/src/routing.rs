@@ -314,11 +314,14 @@ impl Routing {
 }
 
 /// The header fields of clients that are removed, and those that are not. A field that states a claim
-/// on one route is removed on all.
+/// or a certificate on one route is removed on all.
 fn client_fields(config: &Config) -> Arc<ClientFields> {
-    let of_claims = config.routes.iter().flat_map(|route| &route.forwarded_claims.fields);
     let mut fields = config.client_fields.clone();
-    fields.removed.extend(of_claims.map(|(name, _)| name.clone()));
+    for route in &config.routes {
+        let of_claims = route.forwarded_claims.fields.iter().map(|(name, _)| name);
+        let of_certificate = route.certificate.fields.iter().map(|(name, _)| name);
+        fields.removed.extend(of_claims.chain(of_certificate).cloned());
+    }
     Arc::new(fields)
 }
 

@@ -2,25 +2,38 @@
 
 use std::sync::Arc;
 use std::task::Context;
+use std::time::SystemTime;
 
 use weir_observe::capture::OpenCapture;
 
 use crate::history::{ConnectionHistory, Detail};
 use crate::idle::Activity;
 use crate::scheme::Scheme;
-use crate::socket::{Peer, SocketStream};
+use crate::socket::{ClientCertificate, Peer, SocketStream};
+
+/// What is known of a client before its first request.
+pub(crate) struct OpenClient {
+    pub(crate) peer: Peer,
+    pub(crate) scheme: Scheme,
+    pub(crate) certificate: Option<Arc<ClientCertificate>>,
+    pub(crate) is_http2: bool,
+}
 
 /// The client of a request.
 #[derive(Clone, Debug)]
 pub struct Client {
     peer: Peer,
     pub(crate) scheme: Scheme,
+    certificate: Option<Arc<ClientCertificate>>,
     watch: ClientWatch,
 }
 
 impl Client {
-    pub(crate) fn new(peer: Peer, scheme: Scheme, watch: ClientWatch) -> Self {
-        Self { peer, scheme, watch }
+    pub(crate) fn new(
+        OpenClient { peer, scheme, certificate, .. }: OpenClient,
+        watch: ClientWatch,
+    ) -> Self {
+        Self { peer, scheme, certificate, watch }
     }
 
     /// Returns the other end of the connection.
@@ -31,6 +44,11 @@ impl Client {
     /// Returns the scheme, which tells whether the connection is encrypted.
     pub fn scheme(&self) -> Scheme {
         self.scheme
+    }
+
+    /// Returns the certificate that the client has presented, unless it has expired since.
+    pub fn certificate(&self) -> Option<&Arc<ClientCertificate>> {
+        self.certificate.as_ref().filter(|certificate| certificate.is_current(SystemTime::now()))
     }
 
     /// Returns what happened on the connection before its latest request.

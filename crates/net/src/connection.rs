@@ -15,7 +15,7 @@ use tokio::sync::Semaphore;
 use weir_observe::task;
 
 use crate::body::Body;
-use crate::client::Client;
+use crate::client::{Client, OpenClient};
 use crate::close_reason::CloseReason;
 use crate::file_queue::FileQueue;
 use crate::handler::{Handler, ResponseFuture};
@@ -28,7 +28,7 @@ use crate::refusal::{self, LATE_HEAD, REFUSALS_MAX, TOO_MANY_FROM_ADDRESS};
 use crate::response_body::ResponseBody;
 use crate::scheme::Scheme;
 use crate::socket::{
-    Connection, ConnectionEnd, ConnectionEnds, ConnectionPermit, NetworkLimit, OpenHttpError, Peer,
+    Connection, ConnectionEnd, ConnectionEnds, ConnectionPermit, NetworkLimit, OpenHttpError,
     SocketStream,
 };
 use crate::text_response::text_response;
@@ -75,13 +75,6 @@ impl ReadyConnection {
     }
 }
 
-/// What is known of a client before its first request.
-struct OpenClient {
-    peer: Peer,
-    scheme: Scheme,
-    is_http2: bool,
-}
-
 /// The reason why a connection does not become ready.
 enum OpenError {
     /// It is closed.
@@ -115,7 +108,8 @@ impl HttpConnection {
     ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         match connection.into_plain() {
             Ok((stream, peer)) => {
-                let client = OpenClient { peer, scheme: Scheme::Http, is_http2: false };
+                let (scheme, certificate) = (Scheme::Http, None);
+                let client = OpenClient { peer, scheme, certificate, is_http2: false };
                 let opened = self.prepare(stream, client, permit, &entry);
                 Box::pin(self.serve_http1(opened, entry))
             }
@@ -172,26 +166,34 @@ impl HttpConnection {
                 return Err(OpenError::Closed);
             }
         };
+        let Ok(certificate) = stream.client_certificate() else {
+            tracing::debug!(%peer, "a connection is closed: its client's certificate cannot be read");
+            self.ends.count(ConnectionEnd::TlsFailed);
+            return Err(OpenError::Closed);
+        };
         entry.activity().note_open();
         let is_http2 = has_http2_prior_knowledge || stream.speaks_http2();
-        Ok(self.prepare(stream, OpenClient { peer, scheme, is_http2 }, permit, entry))
+        let client = OpenClient { peer, scheme, certificate, is_http2 };
+        Ok(self.prepare(stream, client, permit, entry))
     }
 
     /// Applies the limits to a stream that is ready for requests.
     fn prepare(
         &self,
         stream: SocketStream,
-        OpenClient { peer, scheme, is_http2 }: OpenClient,
+        client: OpenClient,
         permit: ConnectionPermit,
         entry: &IdleEntry,
     ) -> Box<ReadyConnection> {
         let write_timeout = self.options.write_timeout;
         stream.limit_unsent(write_timeout);
-        let mut transport = Transport::new(stream, peer, permit, write_timeout, entry.activity());
+        let is_http2 = client.is_http2;
+        let mut transport =
+            Transport::new(stream, client.peer, permit, write_timeout, entry.activity());
         if is_http2 {
             transport.set_http2();
         }
-        let client = Client::new(peer, scheme, transport.watch());
+        let client = Client::new(client, transport.watch());
         Box::new(ReadyConnection { transport, client, is_http2 })
     }
 

@@ -49,6 +49,7 @@ mod client;
 mod close_reason;
 mod connection;
 mod connection_threads;
+pub mod der;
 mod file_queue;
 mod frame_limit;
 mod framing;

@@ -3,6 +3,7 @@
 
 pub(crate) mod authorize;
 pub(crate) mod challenge;
+pub(crate) mod client_certificate;
 pub(crate) mod cors;
 pub(crate) mod forwarded_claims;
 pub(crate) mod key_refresh;

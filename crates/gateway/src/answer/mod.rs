@@ -2,7 +2,6 @@
 
 mod fields;
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -46,13 +45,16 @@ pub(crate) fn answer(
     if let Some(capture) = &record.capture {
         capture::note_arrival(capture, &request, client);
     }
+    let certificate = client.certificate().cloned();
+    record.certificate.clone_from(&certificate);
     let capture = record.capture.clone();
     let (mut parts, body) = request.into_parts();
     let request_id = identify(&routing, client.peer(), is_tls, &mut parts, &mut record);
     let mut fields = AnswerFields { request_id, ..AnswerFields::default() };
     async move {
         let forwarded_for = sender.forwarded_for.as_ref();
-        let from = RequestOrigin { client: sender.address, is_tls, forwarded_for };
+        let certificate = certificate.as_deref();
+        let from = RequestOrigin { client: sender.address, is_tls, forwarded_for, certificate };
         let admitting = admit(&routing, &mut parts, from, &mut record, &mut fields);
         let admitted = mark!("admit").poll_with(admitting).await;
         fields.quota = record.take_quota();
@@ -123,11 +125,12 @@ async fn admit(
 ) -> Result<Destination, Refusal> {
     let matched = match_route(routing, request, from.is_tls, record, fields);
     let RouteMatch { route, was_moved, token } =
-        verify_within_limits(routing, request, from.client, matched, record, fields).await?;
+        verify_within_limits(routing, request, from, matched, record, fields).await?;
     let mut user = match &token {
         Some(token) => check_claims(&route.config, token, was_moved)?,
         None => UserFields::default(),
     };
+    route.config.certificate.tell(from.certificate, &mut user)?;
     user.changes.clone_from(&route.changes);
     let backend = choose(routing, route, token.as_deref(), record).await?;
     let session = match (&route.sessions, &token) {
@@ -200,17 +203,20 @@ fn match_route<'a>(
 async fn verify_within_limits<'a>(
     routing: &Routing,
     request: &Parts,
-    client: Option<IpAddr>,
+    from: RequestOrigin<'_>,
     matched: Result<RouteMatch<'a>, Refusal>,
     record: &mut OpenRecord,
     fields: &mut AnswerFields,
 ) -> Result<RouteMatch<'a>, Refusal> {
-    let mut counting = Counting { routing, request, client, admission: Admission::default() };
+    let mut counting = Counting { routing, request, from, admission: Admission::default() };
     let named = matched.as_ref().map_or(&[][..], |matched| &matched.route.config.limits);
     counting.count(LimitPhase::BeforeToken, named, None, record);
     let verified = match matched {
         Ok(matched) if counting.admission.rejected.is_none() => {
-            verify_token(request, matched, record, fields).await
+            match matched.route.config.certificate.check(from.certificate) {
+                Ok(()) => verify_token(request, matched, record, fields).await,
+                Err(fault) => Err(fault.into()),
+            }
         }
         other => other,
     };
@@ -319,7 +325,7 @@ async fn verify(
 struct Counting<'a> {
     routing: &'a Routing,
     request: &'a Parts,
-    client: Option<IpAddr>,
+    from: RequestOrigin<'a>,
     admission: Admission,
 }
 
@@ -333,9 +339,10 @@ impl Counting<'_> {
         token: Option<&VerifiedToken>,
         record: &OpenRecord,
     ) {
-        let Self { routing, request, client, admission } = self;
+        let Self { routing, request, from, admission } = self;
         if routing.limits.have(phase) {
-            let arrival = Arrival::new(request, *client, None).with_token(token);
+            let arrival = Arrival::new(request, from.client, None).with_token(token);
+            let arrival = arrival.with_certificate(from.certificate);
             routing.limits.admit(admission, phase, named, &arrival, now_ns());
             record.lap("limits", || describe_admission(admission));
         }

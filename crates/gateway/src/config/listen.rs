@@ -25,6 +25,17 @@ pub struct ListenAddress {
     pub has_prior_knowledge: bool,
 }
 
+impl ListenAddress {
+    /// Whether its clients use TLS.
+    pub(super) fn has_tls(&self) -> bool {
+        has_tls(&self.address)
+    }
+}
+
+fn has_tls(address: &Address) -> bool {
+    matches!(address, Address::Tls(_) | Address::PassedTls(_))
+}
+
 /// The error of a text that is not the address of a gateway. It displays as a sentence with the
 /// accepted forms.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +66,6 @@ impl FromStr for ListenAddress {
         let full = || text_of_address.parse().ok().filter(|it: &Address| !it.is_datagram());
         let address = server_address(text_of_address, None).or_else(full);
         // Over TLS, the client and the server choose HTTP/2 in the handshake.
-        let has_tls = |it: &Address| matches!(it, Address::Tls(_) | Address::PassedTls(_));
         let address = address.filter(|it| known.is_none() || !has_tls(it));
         let address = address.ok_or_else(|| ListenAddressError(text.to_owned()))?;
         Ok(Self { address, is_proxied: proxied.is_some(), has_prior_knowledge: known.is_some() })

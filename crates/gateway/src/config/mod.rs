@@ -6,6 +6,7 @@
 mod access_log;
 mod backend;
 mod claims;
+mod client_certificate;
 mod condition;
 mod cors;
 mod encoded_slashes;
@@ -36,7 +37,7 @@ use std::path::{Path, PathBuf};
 
 use hyper::header::HeaderName;
 use toml::de::DeTable;
-use weir_net::socket::{Address, BindError, TlsFiles};
+use weir_net::socket::{BindError, ClientCertificates, TlsFiles};
 
 pub use self::backend::{BackendConfig, Timeouts};
 use self::folder::ConfigFolder;
@@ -119,6 +120,8 @@ pub struct CertificateFiles {
     pub certificate: PathBuf,
     /// The key as PEM.
     pub key: PathBuf,
+    /// Which certificates clients present; `None` asks for none.
+    pub clients: Option<ClientCertificates>,
 }
 
 impl Config {
@@ -209,9 +212,7 @@ fn read_document(
     let tls = root.table("tls").and_then(|table| read_tls(table, folder));
     if let Some(listen) = &listen
         && tls.is_none()
-        && listen
-            .iter()
-            .any(|listen| matches!(listen.address, Address::Tls(_) | Address::PassedTls(_)))
+        && listen.iter().any(ListenAddress::has_tls)
     {
         root.complain(
             "a tls:// address needs tls = { certificate = \"cert.pem\", key = \"key.pem\" }",
@@ -233,13 +234,22 @@ fn read_document(
     let readings: Vec<NamedReading<'_>> = readings.collect();
     let limit_tables = root.tables("limits");
     let limit_names: Vec<&str> = limit_tables.iter().filter_map(|it| it.text("name")).collect();
-    let known = KnownNames { issuers: &issuer_names, backends: &readings, limits: &limit_names };
+    let asks_for_certificates = root.is_table_with("tls", "client_ca_file");
+    let known = KnownNames {
+        issuers: &issuer_names,
+        backends: &readings,
+        limits: &limit_names,
+        asks_for_certificates,
+    };
     let routes = root.tables("routes").into_iter();
     let routes: Vec<Option<LocatedRoute>> =
         routes.map(|table| route::read(table, known, folder)).collect();
     warn_unnamed(&limit_tables, &routes);
     warn_unused(&backend_tables, &routes);
-    warn_open(&root, &issuer_tables, &routes);
+    let trust = tls.as_ref().and_then(|tls| tls.clients.as_ref());
+    let all_have_certificates = trust.is_some_and(|it| it.are_required)
+        && listen.iter().flatten().all(ListenAddress::has_tls);
+    warn_open(&root, &issuer_tables, &routes, all_have_certificates);
     let routes: Vec<LocatedRoute> = routes.into_iter().flatten().collect();
     route_table::check(&root, &routes, &readings, &client_fields);
     let routes = routes.into_iter().map(|route| route.config).collect();
@@ -310,16 +320,19 @@ fn warn_unnamed(limits: &[TableReader<'_>], routes: &[Option<LocatedRoute>]) {
     }
 }
 
-/// Warns about issuers that no route names, and if all routes are open to everybody.
+/// Warns about issuers that no route names, and if all routes are open to everybody, whose clients need
+/// not even a certificate.
 fn warn_open(
     root: &TableReader<'_>,
     issuers: &[(table::LocatedValue<&str>, TableReader<'_>)],
     routes: &[Option<LocatedRoute>],
+    all_have_certificates: bool,
 ) {
     // A route with a mistake may be meant to have an issuer.
     let routes: Option<Vec<&LocatedRoute>> = routes.iter().map(Option::as_ref).collect();
     let routes = routes.unwrap_or_default();
-    if !routes.is_empty() && !routes.iter().any(|route| route.config.is_guarded()) {
+    let is_guarded = |route: &&LocatedRoute| route.config.is_guarded();
+    if !routes.is_empty() && !routes.iter().any(is_guarded) && !all_have_certificates {
         let limits = match root.has("limits") {
             true => "",
             false => ", as often as they like",
@@ -395,11 +408,12 @@ fn read_realm(root: &TableReader<'_>) -> String {
 fn read_tls(table: TableReader<'_>, folder: &ConfigFolder) -> Option<CertificateFiles> {
     let certificate = table.required_string("certificate");
     let key = table.required_string("key");
+    let clients = client_certificate::read_trust(&table, folder);
     let files = certificate.zip(key).map(|(certificate, key)| {
         let paths = [&certificate, &key].map(|located| folder.path(located.value));
         check_tls(&table, &certificate, &key, &paths);
         let [certificate, key] = paths;
-        CertificateFiles { certificate, key }
+        CertificateFiles { certificate, key, clients }
     });
     table.finish();
     files

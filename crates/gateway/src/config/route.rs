@@ -1,8 +1,10 @@
 //! `[[routes]]`: routes of requests to backends.
 
 use hyper::Method;
+use hyper::header::HeaderName;
 
 use super::claims;
+use super::client_certificate;
 use super::condition;
 use super::cors;
 use super::encoded_slashes;
@@ -14,6 +16,7 @@ use super::session::{self, SessionConfig};
 use super::table::{LocatedValue, TableReader};
 use super::target::{self, RouteTarget, check_name};
 use super::token_places;
+use crate::access::client_certificate::CertificateRule;
 use crate::access::cors::CorsConfig;
 use crate::access::forwarded_claims::ForwardedClaims;
 use crate::access::requirement::Requirement;
@@ -45,6 +48,8 @@ pub struct RouteConfig {
     pub requirements: Vec<Requirement>,
     /// What the backend learns of the token.
     pub forwarded_claims: ForwardedClaims,
+    /// What the client's certificate must be, and what the backend learns of it.
+    pub certificate: CertificateRule,
     /// What the route changes in requests and answers.
     pub changes: RouteChanges,
     /// The names of the limits that count its requests, besides those for all.
@@ -64,9 +69,9 @@ impl RouteConfig {
         is_limited && (self.gives_same_access(other) || is_open)
     }
 
-    /// Whether requests need a token.
+    /// Whether requests need a token or a client certificate.
     pub(crate) fn is_guarded(&self) -> bool {
-        !self.issuers.is_empty()
+        !self.issuers.is_empty() || self.certificate.is_required
     }
 
     /// Whether requests are checked and sent to servers as by another route.
@@ -86,6 +91,7 @@ impl RouteConfig {
             && self.session == other.session
             && self.requirements == other.requirements
             && self.forwarded_claims == other.forwarded_claims
+            && self.certificate == other.certificate
             && self.token_places == other.token_places
             // It says which pages may send the cookie with a token.
             && self.cors == other.cors
@@ -111,6 +117,8 @@ pub(super) struct KnownNames<'a> {
     pub(super) issuers: &'a [NamedIssuer<'a>],
     pub(super) backends: &'a [NamedReading<'a>],
     pub(super) limits: &'a [&'a str],
+    /// Whether the gateway asks its clients for certificates.
+    pub(super) asks_for_certificates: bool,
 }
 
 /// Reads the table of a route. Notes mistakes, and may return `None` then.
@@ -148,12 +156,9 @@ pub(super) fn read(
             table.complain(format!("`{name}` needs `issuer`: this route has no token"));
         }
     }
+    let certificate = client_certificate::read_rule(&table, known.asks_for_certificates);
     let changes = route_changes::read(&table, path.as_ref().map(|path| path.value));
-    for (name, _) in &changes.request.set {
-        if forwarded_claims.fields.iter().any(|(other, _)| other == name) {
-            table.complain(format!("`{name}` is in `forward_claims` too; leave one out"));
-        }
-    }
+    check_set_once(&table, &forwarded_claims, &certificate, &changes);
     let limits = read_names(&table, "limits", known.limits, "limit");
     let encoded_slashes = encoded_slashes::read(&table);
     let key = table.path().to_owned();
@@ -173,6 +178,7 @@ pub(super) fn read(
         token_places,
         requirements,
         forwarded_claims,
+        certificate,
         changes,
         limits,
         reading: reading?,
@@ -180,6 +186,25 @@ pub(super) fn read(
     };
     let path = LocatedValue { value: (), span, key: path_key };
     Some(LocatedRoute { config, path, encoded_slashes, key })
+}
+
+/// Checks that a request field is set in one way only.
+fn check_set_once(
+    table: &TableReader<'_>,
+    claims: &ForwardedClaims,
+    certificate: &CertificateRule,
+    changes: &RouteChanges,
+) {
+    let of_claims = claims.fields.iter().map(|(name, _)| (name, "forward_claims"));
+    let of_certificate = certificate.fields.iter().map(|(name, _)| (name, "forward_certificate"));
+    let of_changes = changes.request.set.iter().map(|(name, _)| (name, "request_fields"));
+    let mut seen: Vec<(&HeaderName, &str)> = Vec::new();
+    for (name, key) in of_claims.chain(of_certificate).chain(of_changes) {
+        if let Some((_, other)) = seen.iter().find(|(it, other)| *it == name && *other != key) {
+            table.complain(format!("`{name}` is in `{other}` too; leave one out"));
+        }
+        seen.push((name, key));
+    }
 }
 
 /// An issuer as far as the routes with it are concerned.

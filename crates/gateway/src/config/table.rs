@@ -301,6 +301,13 @@ impl<'a> TableReader<'a> {
         self.has(name) || self.table.iter().any(|(key, _)| is_meant(key.get_ref()))
     }
 
+    /// Whether the value of a key is a table that has another key.
+    pub(super) fn is_table_with(&self, name: &'static str, key: &str) -> bool {
+        let value = self.table.iter().find(|(it, _)| it.get_ref() == name).map(|(_, value)| value);
+        let table = value.and_then(|value| as_table(value.get_ref()));
+        table.is_some_and(|table| table.iter().any(|(it, _)| it.get_ref() == key))
+    }
+
     /// Whether the value of a key is a table.
     pub(super) fn is_table(&self, name: &'static str) -> bool {
         self.value(name).is_some_and(|located| as_table(located.value).is_some())

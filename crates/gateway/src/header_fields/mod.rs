@@ -18,6 +18,7 @@ use hyper::header::{
     CONTENT_TYPE, COOKIE, FORWARDED, HOST, HeaderName, HeaderValue, LOCATION, SET_COOKIE, TE,
     TRAILER, TRANSFER_ENCODING, UPGRADE, WWW_AUTHENTICATE,
 };
+use weir_net::socket::ClientCertificate;
 
 use self::address_text::push_address;
 use self::identity::is_identity_field;
@@ -78,13 +79,15 @@ const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host")
 const FORWARDED_BYTES: usize = 64;
 
 /// The origin of a request, as the backend is told.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct RequestOrigin<'a> {
     /// The address of the client; `None` for a Unix socket.
     pub(crate) client: Option<IpAddr>,
     pub(crate) is_tls: bool,
     /// The addresses of the client and of the trusted proxies, if there are any.
     pub(crate) forwarded_for: Option<&'a HeaderValue>,
+    /// The certificate of the client, if it has presented one.
+    pub(crate) certificate: Option<&'a ClientCertificate>,
 }
 
 /// The header fields of clients that are removed, and those that are not, besides the usual ones.
@@ -455,7 +458,10 @@ mod tests {
     fn a_backend_learns_the_client() {
         let mut map = headers(&[("host", "shop.example")]);
         let client = Some("::ffff:192.0.2.7".parse().expect("an address"));
-        add_forwarded(&mut map, &RequestOrigin { client, is_tls: true, forwarded_for: None });
+        add_forwarded(
+            &mut map,
+            &RequestOrigin { client, is_tls: true, ..RequestOrigin::default() },
+        );
         assert_eq!(map["x-forwarded-for"], "192.0.2.7");
         assert_eq!(map["x-forwarded-proto"], "https");
         assert_eq!(map["x-forwarded-host"], "shop.example");
@@ -463,7 +469,7 @@ mod tests {
 
         let way = HeaderValue::from_static("2001:db8::1, 198.51.100.1");
         let client = Some("2001:db8::1".parse().expect("an address"));
-        let from = RequestOrigin { client, is_tls: false, forwarded_for: Some(&way) };
+        let from = RequestOrigin { client, forwarded_for: Some(&way), ..RequestOrigin::default() };
         add_forwarded(&mut map, &from);
         assert_eq!(map["x-forwarded-for"], "2001:db8::1, 198.51.100.1");
         assert_eq!(map["forwarded"], "for=\"[2001:db8::1]\";proto=http");

@@ -7,6 +7,7 @@ use hyper::HeaderMap;
 use hyper::header::{COOKIE, HOST, HeaderName, HeaderValue, REFERER, USER_AGENT};
 use serde_json::Value;
 use weir_core::{Field, Record, RecordFields, RecordLayout, Timestamp};
+use weir_net::socket::ClientCertificate;
 
 use crate::header_fields::address_text::{ADDRESS_BYTES, push_address};
 use crate::request::target::normal_host;
@@ -15,6 +16,9 @@ use crate::token::VerifiedToken;
 
 /// The prefix of claims in the names of fields, as in nginx.
 const CLAIM: &str = "jwt_claim_";
+
+/// The name of the subject of the client's certificate, as in nginx and in records.
+const CERTIFICATE_SUBJECT: &str = "ssl_client_s_dn";
 
 /// The record fields that are known when a request arrives. Others are known only after it is
 /// answered.
@@ -46,6 +50,8 @@ pub(super) enum ExtraField {
     /// A claim of the verified token by its name or path: `jwt_claim_plan`. Variables of nginx have
     /// no dots, so `__` stands for one: `jwt_claim_realm_access__tenant`.
     Claim(String),
+    /// The subject of the client's certificate: `ssl_client_s_dn`.
+    CertificateSubject,
 }
 
 impl ExtraField {
@@ -53,10 +59,13 @@ impl ExtraField {
     pub(super) fn is_name(name: &str) -> bool {
         let prefixes = ["http_", "cookie_", CLAIM];
         let has_prefix = prefixes.into_iter().any(|prefix| name.starts_with(prefix));
-        has_prefix && Field::by_name(name).is_none()
+        (has_prefix || name == CERTIFICATE_SUBJECT) && Field::by_name(name).is_none()
     }
 
     pub(super) fn new(name: &str) -> Option<Self> {
+        if name == CERTIFICATE_SUBJECT {
+            return Some(Self::CertificateSubject);
+        }
         if let Some(cookie) = name.strip_prefix("cookie_") {
             return (!cookie.is_empty()).then(|| Self::Cookie(cookie.to_owned()));
         }
@@ -77,8 +86,10 @@ impl ExtraField {
         &self,
         headers: &'r HeaderMap,
         token: Option<&'r VerifiedToken>,
+        certificate: Option<&'r ClientCertificate>,
     ) -> Option<Cow<'r, [u8]>> {
         match self {
+            Self::CertificateSubject => Some(Cow::Borrowed(certificate?.subject().as_bytes())),
             Self::Header(name) => joined(headers, name),
             Self::Cookie(name) => cookie(headers, name.as_bytes()).map(Cow::Borrowed),
             Self::Claim(path) => match token?.claim_at(path)? {
@@ -142,6 +153,7 @@ pub(crate) struct Arrival<'a> {
     client: Option<Vec<u8>>,
     host: Option<Cow<'a, [u8]>>,
     token: Option<&'a VerifiedToken>,
+    certificate: Option<&'a ClientCertificate>,
     user: Option<&'a str>,
     request: &'a hyper::http::request::Parts,
 }
@@ -161,7 +173,7 @@ impl<'a> Arrival<'a> {
         // A dash would be an absent value, and a key that is absent has no limit.
         let host =
             host.map(|host| if *host == *b"-" { Cow::Borrowed(&b"\\x2D"[..]) } else { host });
-        Self { client, host, token: None, user, request }
+        Self { client, host, token: None, certificate: None, user, request }
     }
 
     /// The same with the claims and the subject of its token.
@@ -170,9 +182,15 @@ impl<'a> Arrival<'a> {
         Self { token, user, ..self }
     }
 
+    /// The same with the certificate of its client.
+    pub(crate) fn with_certificate(self, certificate: Option<&'a ClientCertificate>) -> Self {
+        Self { certificate, ..self }
+    }
+
     /// The values of extra fields.
     pub(super) fn extra(&self, fields: &[ExtraField]) -> Vec<Option<Cow<'_, [u8]>>> {
-        fields.iter().map(|field| field.value(&self.request.headers, self.token)).collect()
+        let headers = &self.request.headers;
+        fields.iter().map(|field| field.value(headers, self.token, self.certificate)).collect()
     }
 
     /// Builds the record of the request, with the values of extra fields.
@@ -238,7 +256,7 @@ mod tests {
         ] {
             let field = ExtraField::new(name).expect("a field");
             assert_eq!(
-                field.value(&headers, None).as_deref(),
+                field.value(&headers, None, None).as_deref(),
                 expected.map(str::as_bytes),
                 "{name}"
             );

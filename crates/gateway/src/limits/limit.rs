@@ -207,6 +207,8 @@ mod tests {
                 "limit_req_zone $jwt_claim_ zone=a:1m rate=1r/s; limit_req zone=a;",
                 Some("a: the name of a header field, a cookie or a claim"),
             ),
+            ("limit_req_zone $ssl_client_s_dn zone=a:1m rate=1r/s; limit_req zone=a;", None),
+            ("limit 5 in 1m by ssl_client_s_dn", None),
             ("limit 5 in 1m where status=404", Some("a: `status` is only known")),
         ] {
             let config = LimitConfig {

@@ -29,7 +29,7 @@ pub(crate) const DIRECTIONS: [&str; 2] = ["forward", "back"];
 
 /// The outcomes of requests that did not end with a complete response of a backend, besides those
 /// of [`TokenRefusal`]. A rate needs a counter before its first event, so all are listed.
-const UNANSWERED: [&str; 30] = [
+const UNANSWERED: [&str; 33] = [
     "ambiguous_path",
     "answer_timeout",
     "backend_broke_off",
@@ -48,17 +48,20 @@ const UNANSWERED: [&str; 30] = [
     "malformed_head",
     "method_not_allowed",
     "no_backend",
+    "no_client_certificate",
     "no_issuer",
     "no_lookup",
     "no_route",
     "no_session",
     "no_subject",
+    "other_client_certificate",
     "other_origin",
     "preflight",
     "target_too_long",
     "tunnel_failed",
     "tunnel_idle",
     "unknown_coding",
+    "unusable_certificate",
     "unusable_claim",
 ];
 

@@ -17,7 +17,7 @@ pub use self::recorder::Recorder;
 pub(crate) use self::refused_head::record_refused_head;
 
 /// The extra fields of the gateway's records, in the order in which [`OpenRecord`] writes them.
-pub(crate) const EXTRA_FIELDS: [&str; 12] = [
+pub(crate) const EXTRA_FIELDS: [&str; 13] = [
     "route",
     "backend",
     "backend_address",
@@ -30,6 +30,7 @@ pub(crate) const EXTRA_FIELDS: [&str; 12] = [
     "outcome",
     "request_id",
     "trace_id",
+    "ssl_client_s_dn",
 ];
 
 /// The known fields that are added to [`ARRIVAL_FIELDS`] after the answer.

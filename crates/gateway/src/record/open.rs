@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use weir_core::{Field, Record, Timestamp};
 use weir_net::percent_decode;
 use weir_net::redaction::shown_target;
+use weir_net::socket::ClientCertificate;
 use weir_observe::capture::{Capturable, OpenCapture, StepDetail};
 
 use super::EXTRA_FIELDS;
@@ -53,6 +54,8 @@ pub(crate) struct OpenRecord {
     status: Option<StatusCode>,
     bytes: u64,
     outcome: Outcome,
+    /// The certificate of the client, if it has presented one.
+    pub(crate) certificate: Option<Arc<ClientCertificate>>,
     /// The capture of the request, if a capture is pending.
     pub(crate) capture: Option<OpenCapture>,
 }
@@ -110,6 +113,7 @@ impl OpenRecord {
             status: None,
             bytes: 0,
             outcome: Outcome::Abandoned,
+            certificate: None,
             capture,
         })
     }
@@ -218,10 +222,12 @@ impl OpenRecord {
             decision.map(|decision| decision.verdict),
             Some(self.outcome.name()),
         ];
+        let subject = self.certificate.as_ref().map(|it| it.subject().as_bytes());
         let names = self.identifiers.as_deref();
         let names = [
             names.and_then(|names| Some(names.request_id.as_ref()?.as_bytes())),
             names.and_then(|names| Some(names.trace_id.as_ref()?.as_bytes())),
+            subject.filter(|subject| !subject.is_empty()),
         ];
         let extra = extra.into_iter().map(|value| value.map(str::as_bytes)).chain(names);
         for (index, value) in extra.enumerate() {

@@ -1,103 +1,47 @@
 //! The certificate by which the gateway names itself to a backend.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use tokio::io::AsyncWriteExt;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::crypto::ring::default_provider;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use tokio_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
 use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 use weir_gateway::Config;
 
 use crate::backends::{Backend, answer_with, read_request};
+use crate::certificates::{Authority, Folder};
 use crate::gate::{Gate, body, status};
 
-/// A folder of certificates, which is removed at the end of the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        static NEXT: AtomicUsize = AtomicUsize::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("weir-client-certificates-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).expect("a folder");
-        Self(folder)
-    }
-
-    fn write(&self, name: &str, kind: &str, der: &[u8]) -> String {
-        let path = self.0.join(name);
-        let text = STANDARD.encode(der);
-        let pem = format!("-----BEGIN {kind}-----\n{text}\n-----END {kind}-----\n");
-        std::fs::write(&path, pem).expect("written");
-        path.display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // The folder is for temporary files.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-/// A certificate authority.
-struct Authority {
-    certificate: CertificateDer<'static>,
-    issuer: Issuer<'static, KeyPair>,
-}
-
-impl Authority {
-    fn new() -> Self {
-        let key = KeyPair::generate().expect("a key");
-        let mut parameters = CertificateParams::new(Vec::new()).expect("no names");
-        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let certificate = parameters.self_signed(&key).expect("a certificate").der().clone();
-        Self { certificate, issuer: Issuer::new(parameters, key) }
-    }
-
-    fn issue(&self, name: &str) -> (CertificateDer<'static>, Vec<u8>) {
-        let key = KeyPair::generate().expect("a key");
-        let parameters = CertificateParams::new([name.to_owned()]).expect("a name");
-        let certificate = parameters.signed_by(&key, &self.issuer).expect("a certificate");
-        (certificate.der().clone(), key.serialize_der())
-    }
-
-    /// A server that answers clients with a certificate of this authority: with that certificate's
-    /// length.
-    async fn server(&self) -> Backend {
-        let mut roots = RootCertStore::empty();
-        roots.add(self.certificate.clone()).expect("an authority");
-        let provider = Arc::new(default_provider());
-        let verifier =
-            WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone());
-        let (certificate, key) = self.issue("127.0.0.1");
-        let config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .expect("versions")
-            .with_client_cert_verifier(verifier.build().expect("a verifier"))
-            .with_single_cert(vec![certificate], PrivatePkcs8KeyDer::from(key).into())
-            .expect("a configuration");
-        let acceptor = TlsAcceptor::from(Arc::new(config));
-        Backend::start(move |stream, _| {
-            let acceptor = acceptor.clone();
-            async move {
-                let Ok(mut stream) = acceptor.accept(stream).await else { return };
-                let sent = stream.get_ref().1.peer_certificates().expect("one")[0].len();
-                while read_request(&mut stream).await.is_some() {
-                    let _ = stream.write_all(answer_with(&sent.to_string()).as_bytes()).await;
-                    let _ = stream.flush().await;
-                }
+/// A server that answers clients with a certificate of an authority: with that certificate's
+/// length.
+async fn server(authority: &Authority) -> Backend {
+    let mut roots = RootCertStore::empty();
+    roots.add(authority.certificate.clone()).expect("an authority");
+    let provider = Arc::new(default_provider());
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone());
+    let (certificate, key) = authority.issue("127.0.0.1");
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_client_cert_verifier(verifier.build().expect("a verifier"))
+        .with_single_cert(vec![certificate], PrivatePkcs8KeyDer::from(key).into())
+        .expect("a configuration");
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    Backend::start(move |stream, _| {
+        let acceptor = acceptor.clone();
+        async move {
+            let Ok(mut stream) = acceptor.accept(stream).await else { return };
+            let sent = stream.get_ref().1.peer_certificates().expect("one")[0].len();
+            while read_request(&mut stream).await.is_some() {
+                let _ = stream.write_all(answer_with(&sent.to_string()).as_bytes()).await;
+                let _ = stream.flush().await;
             }
-        })
-        .await
-    }
+        }
+    })
+    .await
 }
 
 fn config(address: &str, authority: &str, more: &str) -> String {
@@ -111,7 +55,7 @@ fn config(address: &str, authority: &str, more: &str) -> String {
 async fn a_backend_may_ask_for_a_certificate() {
     let (folder, authority) = (Folder::new(), Authority::new());
     let ca = folder.write("ca.pem", "CERTIFICATE", &authority.certificate);
-    let backend = authority.server().await;
+    let backend = server(&authority).await;
     let address = backend.address.to_string();
     let (mine, key) = authority.issue("gateway.example");
     let (other, other_key) = Authority::new().issue("gateway.example");

@@ -8,6 +8,8 @@ mod browsers;
 mod capture;
 mod capture_calls;
 mod capture_tunnels;
+mod certificates;
+mod certificates_of_clients;
 mod changes;
 mod claims;
 mod client_certificates;

@@ -16,7 +16,7 @@ use tokio_rustls::rustls::{CertificateError, Error};
 use weir_sync::Lock;
 
 use super::error::BindError;
-use super::file_state::FileState;
+use super::file_state::{FileState, FileWatch};
 use super::options::TlsFiles;
 use super::validity::{self, Validity};
 
@@ -24,17 +24,13 @@ use super::validity::{self, Validity};
 ///
 /// The metadata of the files is checked before each handshake, which costs a thousandth of it.
 /// While the files cannot be used, because one is missing or only one of the two has been replaced,
-/// the last certificate stays. They are then read again when they change, or after [`RETRY_PAUSE`].
+/// the last certificate stays. They are then read again when they change, or after ten seconds.
 #[derive(Debug)]
 pub(crate) struct ReloadingCertificate {
     files: TlsFiles,
     provider: Arc<CryptoProvider>,
     last: Lock<Certificate>,
 }
-
-/// The time after which files that could not be used are read again even if their metadata is
-/// unchanged. The folder above them may have become readable, which the metadata does not show.
-const RETRY_PAUSE: Duration = Duration::from_secs(10);
 
 /// The remaining validity below which a warning is due. Let's Encrypt certificates are renewed
 /// thirty days before their end.
@@ -46,24 +42,13 @@ struct Certificate {
     validity: Option<Validity>,
     /// The last fault of its validity that was reported.
     reported: Option<ValidityFault>,
-    /// The states of both files when they were read.
-    states: [Option<FileState>; 2],
-    /// The states of files that could not be used, and when they were read.
-    failed: Option<([Option<FileState>; 2], Instant)>,
+    files: FileWatch<2>,
 }
 
 impl Certificate {
     fn new(key: Arc<CertifiedKey>, states: [Option<FileState>; 2]) -> Self {
         let validity = key.end_entity_cert().ok().and_then(validity::read);
-        Self { key, validity, reported: None, states, failed: None }
-    }
-
-    /// Whether the files should be read, given their current states.
-    fn is_outdated(&self, states: &[Option<FileState>; 2], now: Instant) -> bool {
-        let has_failed = self.failed.as_ref().is_some_and(|(failed, at)| {
-            failed == states && now.saturating_duration_since(*at) < RETRY_PAUSE
-        });
-        *states != self.states && !has_failed
+        Self { key, validity, reported: None, files: FileWatch::new(states) }
     }
 
     /// Returns the fault of the validity at this time, if there is one and it was not returned
@@ -137,7 +122,7 @@ impl ReloadingCertificate {
         let mut last = self.last.lock();
         let (states, now) = (states(&self.files), Instant::now());
         let path = &self.files.certificate;
-        if last.is_outdated(&states, now) {
+        if last.files.is_outdated(&states, now) {
             let file = &*path.to_string_lossy();
             match read(&self.files, &self.provider) {
                 Ok(key) => {
@@ -145,8 +130,7 @@ impl ReloadingCertificate {
                     tracing::info!(target: "weir_net", file, "{file}: the certificate was read again");
                 }
                 Err(error) => {
-                    // Files in the same state are reported once, however often they are read.
-                    if last.failed.as_ref().is_none_or(|(failed, _)| *failed != states) {
+                    if last.files.note_failure(states, now) {
                         tracing::warn!(
                             target: "weir_net",
                             file,
@@ -154,7 +138,6 @@ impl ReloadingCertificate {
                              one stays: {error}"
                         );
                     }
-                    last.failed = Some((states, now));
                 }
             }
         }
@@ -197,13 +180,13 @@ fn read(files: &TlsFiles, provider: &CryptoProvider) -> Result<Arc<CertifiedKey>
     pair.map(Arc::new).map_err(|error| not_pair(files, &error))
 }
 
-fn unusable(path: &Path, reason: String) -> BindError {
+pub(super) fn unusable(path: &Path, reason: String) -> BindError {
     BindError::Tls { path: path.to_owned(), reason }
 }
 
 /// Returns the error of a file that cannot be read as PEM (RFC 7468). `content` names what it
 /// should hold.
-fn not_pem(path: &Path, content: &str, error: pem::Error) -> BindError {
+pub(super) fn not_pem(path: &Path, content: &str, error: pem::Error) -> BindError {
     let reason = match error {
         pem::Error::Io(error) => return BindError::Unreadable { path: path.to_owned(), error },
         pem::Error::NoItemsFound => format!("it holds no {content} in PEM"),
@@ -243,35 +226,21 @@ fn bad_certificate(error: &CertificateError) -> String {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-    use std::time::{Duration, Instant, SystemTime};
+    use std::time::{Duration, SystemTime};
 
-    use super::{Certificate, FileState, RETRY_PAUSE, Validity, ValidityFault};
+    use super::{Certificate, Validity, ValidityFault};
     use crate::socket::SelfSignedCertificate;
 
-    fn certificate(states: [Option<FileState>; 2]) -> Certificate {
+    fn certificate() -> Certificate {
         let made = SelfSignedCertificate::new(["a.example".to_owned()]).unwrap();
-        Certificate::new(Arc::clone(&made.key), states)
-    }
-
-    #[test]
-    fn files_that_cannot_be_used_are_read_now_and_then() {
-        let states = |bytes| [Some(FileState::of_length(bytes)), None];
-        let now = Instant::now();
-        let read = certificate(states(1));
-        assert!(!read.is_outdated(&states(1), now));
-        assert!(read.is_outdated(&states(2), now));
-        let failed = Certificate { failed: Some((states(2), now)), ..read };
-        assert!(!failed.is_outdated(&states(2), now + RETRY_PAUSE - Duration::from_millis(1)));
-        assert!(failed.is_outdated(&states(2), now + RETRY_PAUSE));
-        assert!(failed.is_outdated(&states(3), now));
-        assert!(!failed.is_outdated(&states(1), now + RETRY_PAUSE), "the old files are back");
+        Certificate::new(Arc::clone(&made.key), [None, None])
     }
 
     #[test]
     fn the_end_of_a_certificate_is_said_once_before_and_once_after() {
         let days = |count: u64| SystemTime::UNIX_EPOCH + Duration::from_secs(count * 86_400);
         let validity = Some(Validity { start: days(100), end: days(190) });
-        let mut certificate = Certificate { validity, ..certificate([None, None]) };
+        let mut certificate = Certificate { validity, ..certificate() };
         let mut heard = Vec::new();
         for day in [99, 99, 100, 182, 184, 185, 190, 191, 300] {
             heard.push(certificate.next_fault(days(day)).map(|fault| match fault {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
@@ -12,7 +13,7 @@ use super::handshake_error::TlsHandshakeError;
 use super::peer::Peer;
 use super::proxy_protocol::ProxyProtocol;
 use super::stream::SocketStream;
-use super::tls::Acceptors;
+use super::tls::{AcceptorPair, Acceptors};
 use crate::scheme::Scheme;
 
 /// An accepted connection. If its listener uses TLS, the handshake has not begun.
@@ -96,7 +97,7 @@ impl Connection {
         self,
         handshake_timeout: Duration,
     ) -> Result<SocketStream, TlsHandshakeError> {
-        self.open_with(|tls| &tls.any, handshake_timeout).await
+        self.open_with(|tls| tls.any, handshake_timeout).await
     }
 
     /// Like [`open`](Self::open), for an HTTP server: over TLS the client chooses HTTP/1.1 or
@@ -113,22 +114,32 @@ impl Connection {
             }
         }
         let timeout = deadline.saturating_duration_since(Instant::now());
-        self.open_with(|tls| &tls.http, timeout).await.map_err(OpenHttpError::Tls)
+        self.open_with(|tls| tls.http, timeout).await.map_err(OpenHttpError::Tls)
     }
 
     async fn open_with(
         self,
-        acceptor: fn(&Acceptors) -> &TlsAcceptor,
+        acceptor: fn(AcceptorPair) -> TlsAcceptor,
         handshake_timeout: Duration,
     ) -> Result<SocketStream, TlsHandshakeError> {
         let (tcp, tls) = match (self.stream, self.tls) {
             (SocketStream::Tcp(tcp), Some(tls)) => (tcp, tls),
             (stream, _) => return Ok(stream),
         };
-        let handshake = acceptor(&tls).accept(tcp);
-        let handshake = tokio::time::timeout(handshake_timeout, handshake).await;
-        let stream = handshake.map_err(|_| TlsHandshakeError::TimedOut)?;
-        Ok(SocketStream::Tls(Box::new(stream.map_err(TlsHandshakeError::Failed)?)))
+        let handshake = acceptor(tls.current()).accept(tcp).into_fallible();
+        let opened = tokio::time::timeout(handshake_timeout, handshake).await;
+        match opened.map_err(|_| TlsHandshakeError::TimedOut)? {
+            Ok(stream) => Ok(SocketStream::Tls(Box::new(stream))),
+            Err((error, tcp)) => {
+                let error = TlsHandshakeError::Failed(error);
+                if error.is_of_client_certificate() {
+                    // A client of TLS 1.3 has sent its request by now. Closing with unread bytes would
+                    // reset the connection, and the client might lose the alert that says why.
+                    let _ended = tokio::time::timeout(DISCARD_TIMEOUT, discard(tcp)).await;
+                }
+                Err(error)
+            }
+        }
     }
 
     /// Closes the connection with a line of text that states the reason. A TLS client receives no
@@ -144,6 +155,18 @@ impl Connection {
             SocketStream::Unix(stream) => stream.try_write(line.as_bytes()),
             SocketStream::Tls(_) => Ok(0),
         };
+    }
+}
+
+/// How long, and how many bytes, are read from a client whose certificate is refused.
+const DISCARD_TIMEOUT: Duration = Duration::from_secs(1);
+const DISCARD_BYTES_MAX: u64 = 64 << 10;
+
+/// Ends the sending side, and reads what the client still sends.
+async fn discard(mut tcp: TcpStream) {
+    // If either fails, the client has gone.
+    if tcp.shutdown().await.is_ok() {
+        let _ = tokio::io::copy(&mut tcp.take(DISCARD_BYTES_MAX), &mut tokio::io::sink()).await;
     }
 }
 

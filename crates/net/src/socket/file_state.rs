@@ -1,7 +1,7 @@
-//! The state of a file, to notice that it has changed.
+//! The states of files, to notice that they have changed.
 
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 /// The metadata of a file that change if the file is replaced or written to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,5 +36,64 @@ impl FileState {
             #[cfg(unix)]
             identity: (1, 2, 3),
         }
+    }
+}
+
+/// The time after which files that could not be used are read again even if their metadata is
+/// unchanged. The folder above them may have become readable, which the metadata does not show.
+const RETRY_PAUSE: Duration = Duration::from_secs(10);
+
+/// When files that are used together have to be read again.
+#[derive(Clone, Debug)]
+pub(super) struct FileWatch<const N: usize> {
+    /// The states when the files were read.
+    read: [Option<FileState>; N],
+    /// The states of files that could not be used, and when they were read.
+    failed: Option<([Option<FileState>; N], Instant)>,
+}
+
+impl<const N: usize> FileWatch<N> {
+    /// Watches files that were read in these states.
+    pub(super) fn new(states: [Option<FileState>; N]) -> Self {
+        Self { read: states, failed: None }
+    }
+
+    /// Whether the files should be read, given their current states.
+    pub(super) fn is_outdated(&self, states: &[Option<FileState>; N], now: Instant) -> bool {
+        let has_failed = self.failed.as_ref().is_some_and(|(failed, at)| {
+            failed == states && now.saturating_duration_since(*at) < RETRY_PAUSE
+        });
+        *states != self.read && !has_failed
+    }
+
+    /// Notes that files in these states cannot be used. Returns whether that was not known yet: files
+    /// in the same state are reported once, however often they are read.
+    pub(super) fn note_failure(&mut self, states: [Option<FileState>; N], now: Instant) -> bool {
+        let is_new = self.failed.as_ref().is_none_or(|(failed, _)| *failed != states);
+        self.failed = Some((states, now));
+        is_new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::{FileState, FileWatch, RETRY_PAUSE};
+
+    #[test]
+    fn files_that_cannot_be_used_are_read_now_and_then() {
+        let states = |bytes| [Some(FileState::of_length(bytes)), None];
+        let now = Instant::now();
+        let mut watch = FileWatch::new(states(1));
+        assert!(!watch.is_outdated(&states(1), now));
+        assert!(watch.is_outdated(&states(2), now));
+        assert!(watch.note_failure(states(2), now));
+        assert!(!watch.is_outdated(&states(2), now + RETRY_PAUSE - Duration::from_millis(1)));
+        assert!(watch.is_outdated(&states(2), now + RETRY_PAUSE));
+        assert!(watch.is_outdated(&states(3), now));
+        assert!(!watch.is_outdated(&states(1), now + RETRY_PAUSE), "the old files are back");
+        assert!(!watch.note_failure(states(2), now));
+        assert!(watch.note_failure(states(3), now));
     }
 }

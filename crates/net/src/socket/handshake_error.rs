@@ -3,7 +3,9 @@
 use std::fmt;
 use std::io;
 
-use tokio_rustls::rustls::{AlertDescription, Error, InvalidMessage, PeerIncompatible};
+use tokio_rustls::rustls::{
+    AlertDescription, CertificateError, Error, InvalidMessage, PeerIncompatible,
+};
 
 /// The error of a failed TLS handshake.
 #[derive(Debug)]
@@ -12,6 +14,15 @@ pub enum TlsHandshakeError {
     TimedOut,
     /// The client does not speak TLS, or does not accept what the server offers.
     Failed(io::Error),
+}
+
+impl TlsHandshakeError {
+    /// Whether the certificate of the client is refused, or is missing.
+    pub(crate) fn is_of_client_certificate(&self) -> bool {
+        let Self::Failed(error) = self else { return false };
+        let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
+        matches!(inner, Some(Error::InvalidCertificate(_) | Error::NoCertificatesPresented))
+    }
 }
 
 impl fmt::Display for TlsHandshakeError {
@@ -48,6 +59,10 @@ fn reason(error: &io::Error) -> Option<&'static str> {
         }
         Some(Error::PeerIncompatible(incompatible)) => incompatibility(incompatible),
         Some(Error::AlertReceived(alert)) => refusal(*alert),
+        Some(Error::NoCertificatesPresented) => {
+            Some("the client has sent no certificate, and one is required")
+        }
+        Some(Error::InvalidCertificate(fault)) => certificate_fault(fault),
         Some(_) => None,
         None => match error.kind() {
             io::ErrorKind::UnexpectedEof => Some("the client closed the connection"),
@@ -73,6 +88,25 @@ fn incompatibility(incompatible: &PeerIncompatible) -> Option<&'static str> {
         }
         PeerIncompatible::NoSignatureSchemesInCommon => {
             Some("the client accepts no signature that the certificate's key can make")
+        }
+        _ => None,
+    }
+}
+
+/// Returns what is wrong with the certificate of the client.
+fn certificate_fault(fault: &CertificateError) -> Option<&'static str> {
+    match fault {
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            Some("the certificate of the client has expired")
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            Some("the certificate of the client is not valid yet")
+        }
+        CertificateError::UnknownIssuer => {
+            Some("the certificate of the client is not signed by one of the authorities")
+        }
+        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
+            Some("the certificate of the client is not for clients (extended key usage)")
         }
         _ => None,
     }

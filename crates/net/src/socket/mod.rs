@@ -39,8 +39,10 @@
 mod address;
 mod backoff;
 mod certificate;
+mod client_certificate;
 mod connection;
 mod datagram;
+mod distinguished_name;
 mod drops;
 mod ends;
 mod error;
@@ -71,6 +73,7 @@ mod unix;
 mod validity;
 
 pub use address::{Address, AddressError, PassedName};
+pub use client_certificate::ClientCertificate;
 pub use connection::Connection;
 pub(crate) use connection::OpenHttpError;
 pub use datagram::DatagramSocket;
@@ -86,7 +89,7 @@ pub use limit::{ConnectionLimit, ConnectionPermit};
 pub use listener::Listener;
 pub(crate) use network_limit::{NetworkLimit, NetworkPermit};
 pub use open_files::{ConnectionBudget, reserve_connections};
-pub use options::{BindOptions, SocketMode, SocketModeError, TlsFiles};
+pub use options::{BindOptions, ClientCertificates, SocketMode, SocketModeError, TlsFiles};
 pub use outward::outward_address;
 #[cfg(unix)]
 pub use owner::{SocketOwner, SocketOwnerError};

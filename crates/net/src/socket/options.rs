@@ -39,6 +39,8 @@ pub struct BindOptions {
     pub tls: Option<TlsFiles>,
     /// The certificate of `tls://` addresses if there are no files.
     pub self_signed: Option<SelfSignedCertificate>,
+    /// Whose certificates clients of `tls://` addresses present; `None` asks for none.
+    pub client_certificates: Option<ClientCertificates>,
     /// The PROXY protocol, if connections begin with its header.
     pub proxy_protocol: Option<ProxyProtocol>,
     /// Whether an HTTP server speaks HTTP/2 from the first byte of each connection without TLS (RFC
@@ -70,6 +72,15 @@ pub struct TlsFiles {
     pub certificate: PathBuf,
     /// The private key of the first certificate.
     pub key: PathBuf,
+}
+
+/// Which certificates of clients a `tls://` listener accepts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientCertificates {
+    /// The PEM file of the authorities that sign them. It is read again when it changes.
+    pub authorities: PathBuf,
+    /// Whether a client without one is refused in the handshake.
+    pub are_required: bool,
 }
 
 /// The permissions of a Unix socket's file. Write permission lets a program connect or send.

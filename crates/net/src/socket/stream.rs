@@ -4,6 +4,7 @@ use std::io;
 #[cfg(target_os = "linux")]
 use std::os::fd::{AsFd, BorrowedFd};
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 #[cfg(target_os = "linux")]
 use std::task::ready;
 use std::task::{Context, Poll, Waker};
@@ -15,6 +16,7 @@ use tokio::net::TcpStream;
 use tokio::net::UnixStream;
 use tokio_rustls::server::TlsStream;
 
+use super::client_certificate::ClientCertificate;
 #[cfg(target_os = "linux")]
 use crate::file_queue::FileSpan;
 
@@ -41,6 +43,10 @@ impl SocketStream {
         }
     }
 }
+
+/// The certificate of a client cannot be read, or its subject is too long.
+#[derive(Debug)]
+pub(crate) struct UnreadableCertificate;
 
 /// The side of a connection on which the other end sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -125,6 +131,20 @@ impl SocketStream {
             Self::Tls(stream) => stream.get_ref().1.alpn_protocol() == Some(super::tls::HTTP2),
             _ => false,
         }
+    }
+
+    /// Reads the certificate that the client has presented, if it has. The error is that it cannot be
+    /// read.
+    pub(crate) fn client_certificate(
+        &self,
+    ) -> Result<Option<Arc<ClientCertificate>>, UnreadableCertificate> {
+        let chain = match self {
+            Self::Tls(stream) => stream.get_ref().1.peer_certificates(),
+            _ => None,
+        };
+        let Some(certificate) = chain.and_then(<[_]>::first) else { return Ok(None) };
+        let read = ClientCertificate::read(certificate).ok_or(UnreadableCertificate)?;
+        Ok(Some(Arc::new(read)))
     }
 
     /// Makes a TCP connection end with a reset, which no client mistakes for the end of a body. A

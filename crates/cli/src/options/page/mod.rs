@@ -139,6 +139,7 @@ impl PageArguments {
             passed: self.passed_sockets(),
             tls,
             self_signed,
+            client_certificates: None,
             proxy_protocol: None,
             has_http2_prior_knowledge: false,
             #[cfg(target_os = "linux")]

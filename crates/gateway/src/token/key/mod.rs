@@ -1,6 +1,5 @@
 //! Keys that verify signatures, and sets of them (RFC 7517).
 
-mod der;
 mod jwk;
 mod pem;
 mod problem;

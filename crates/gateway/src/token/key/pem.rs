@@ -3,8 +3,8 @@
 use std::fmt;
 
 use tokio_rustls::rustls::pki_types::pem::{PemObject, SectionKind};
+use weir_net::der::{BIT_STRING, DerReader, OBJECT_IDENTIFIER, SEQUENCE};
 
-use super::der::{BIT_STRING, DerReader, OBJECT_IDENTIFIER, SEQUENCE};
 use super::problem::KeyProblem;
 use super::public::PublicKey;
 use crate::token::algorithm::KeyType;

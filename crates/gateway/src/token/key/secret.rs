@@ -57,7 +57,7 @@ impl SecretKey {
 
 /// Whether the bytes are a public key or a certificate in DER.
 fn is_public_der(secret: &[u8]) -> bool {
-    use super::der::{DerReader, SEQUENCE};
+    use weir_net::der::{DerReader, SEQUENCE};
     let mut outer = DerReader::new(secret);
     outer.element(SEQUENCE).is_some() && outer.is_empty()
 }

@@ -1,27 +1,52 @@
-//! The subset of DER (X.690) that public keys need.
+//! The subset of DER (X.690) that public keys and names in certificates need.
 
-/// Tags of elements.
-pub(super) const INTEGER: u8 = 0x02;
-pub(super) const BIT_STRING: u8 = 0x03;
-pub(super) const OBJECT_IDENTIFIER: u8 = 0x06;
-pub(super) const SEQUENCE: u8 = 0x30;
+/// A whole number.
+pub const INTEGER: u8 = 0x02;
+/// A string of bits.
+pub const BIT_STRING: u8 = 0x03;
+/// The name of an algorithm or an attribute.
+pub const OBJECT_IDENTIFIER: u8 = 0x06;
+/// A list of elements.
+pub const SEQUENCE: u8 = 0x30;
+/// A set of elements.
+pub const SET: u8 = 0x31;
 
 /// Reads DER elements in sequence.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct DerReader<'a>(&'a [u8]);
+pub struct DerReader<'a>(&'a [u8]);
+
+/// An element with its tag.
+#[derive(Debug, Clone, Copy)]
+pub struct DerElement<'a> {
+    /// The type of the content.
+    pub tag: u8,
+    /// The content.
+    pub content: &'a [u8],
+    /// The content with its tag and its length.
+    pub whole: &'a [u8],
+}
 
 impl<'a> DerReader<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
+    /// Creates a reader of these bytes.
+    pub fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 
-    pub(super) fn is_empty(self) -> bool {
+    /// Whether all elements have been read.
+    pub fn is_empty(self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Returns the next element, whatever its tag is.
+    pub fn any_element(&mut self) -> Option<DerElement<'a>> {
+        let (before, tag) = (self.0, *self.0.first()?);
+        let content = self.element(tag)?;
+        Some(DerElement { tag, content, whole: &before[..before.len() - self.0.len()] })
     }
 
     /// Returns the content of the next element, if it has this tag. Lengths must have the shortest
     /// form and be below 64 KiB.
-    pub(super) fn element(&mut self, tag: u8) -> Option<&'a [u8]> {
+    pub fn element(&mut self, tag: u8) -> Option<&'a [u8]> {
         let (length, rest) = match self.0 {
             [found, length @ 0..=0x7f, rest @ ..] if *found == tag => (usize::from(*length), rest),
             [found, 0x81, length @ 0x80..=0xff, rest @ ..] if *found == tag => {
@@ -38,7 +63,7 @@ impl<'a> DerReader<'a> {
     }
 
     /// Returns the next element as a positive integer, without leading zeros.
-    pub(super) fn unsigned(&mut self) -> Option<&'a [u8]> {
+    pub fn unsigned(&mut self) -> Option<&'a [u8]> {
         match self.element(INTEGER)? {
             [0, digits @ ..] if matches!(digits, [0x80..=0xff, ..]) => Some(digits),
             digits @ [1..=0x7f, ..] => Some(digits),
