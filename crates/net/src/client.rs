@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::task::Context;
 use std::time::SystemTime;
 
+use hyper::Version;
 use weir_observe::capture::OpenCapture;
 
 use crate::history::{ConnectionHistory, Detail};
 use crate::idle::Activity;
+use crate::interim::InterimSender;
 use crate::scheme::Scheme;
 use crate::socket::{ClientCertificate, Peer, SocketStream};
 
@@ -66,6 +68,15 @@ impl Client {
     /// accepts.
     pub fn observe_writes(&self, capture: OpenCapture) {
         self.watch.0.observe(capture, Detail::Writes);
+    }
+
+    /// Returns the sender of interim responses to a request of this version, whose handler runs. `None`
+    /// if the client cannot get them: HTTP/1.0 has none (RFC 9110 section 15.2), and hyper sends none
+    /// over HTTP/2.
+    pub fn interim_sender(&self, version: Version) -> Option<InterimSender> {
+        let activity = &self.watch.0;
+        let is_possible = version == Version::HTTP_11 && !activity.is_http2();
+        is_possible.then(|| InterimSender::new(activity))
     }
 
     /// Waits until the client has closed its sending side.

@@ -304,6 +304,7 @@ impl HttpConnection {
                 Ok(response) => response.await,
                 Err(refused) => refused,
             };
+            activity.interim.close();
             if let Some(files) = files {
                 response.body_mut().send_files_through(files);
             }

@@ -10,7 +10,8 @@
 //! - [`IncomingBody`] is the body of a request; [`RequestBody`] reads it at a minimum rate.
 //! - [`Body`] is the body of a response: one buffer, a list of parts, parts produced while it is
 //!   sent, or a file.
-//! - [`Client`] is the client of a request: its address, and whether it has gone.
+//! - [`Client`] is the client of a request: its address, and whether it has gone. [`InterimSender`]
+//!   sends it responses such as `103 Early Hints` before the final one.
 //! - [`HostGuard`] refuses requests that a browser was tricked into sending.
 //! - [`websocket::accept`] answers a WebSocket handshake; [`websocket::SocketReader`] lends out the
 //!   payload of each frame from one reused buffer, without waiting for the frame's end.
@@ -61,6 +62,7 @@ mod history;
 mod http2;
 mod idle;
 mod incoming_body;
+mod interim;
 mod linger;
 mod options;
 mod percent_encoding;
@@ -88,6 +90,7 @@ pub use guard::{GuardError, HostGuard, InvalidAuthority};
 pub use head_refusal::{HeadProblem, HeadRefusal, RefusalObserver};
 pub use history::ConnectionHistory;
 pub use incoming_body::IncomingBody;
+pub use interim::InterimSender;
 pub use options::{BodyRate, Http2Options, ServeOptions};
 pub use percent_encoding::{hex_digit, percent_decode, percent_encode};
 pub use preference::Preference;

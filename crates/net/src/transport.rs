@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
+use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
@@ -37,6 +38,8 @@ pub struct Transport {
     heads: HeadCutter,
     /// The answer that is being sent in place of one of hyper's.
     refusal: Option<Box<TextedAnswer>>,
+    /// The rest of the interim responses that are being sent. They come before all other bytes.
+    interim: Bytes,
     linger: Linger,
     /// Whether bytes were received after the last bytes were sent.
     is_unanswered: bool,
@@ -110,6 +113,7 @@ impl Transport {
             final_response: FinalResponse::default(),
             heads: HeadCutter::default(),
             refusal: None,
+            interim: Bytes::new(),
             linger: Linger::default(),
             is_unanswered: false,
             is_unread: false,
@@ -183,6 +187,21 @@ impl Transport {
         }
     }
 
+    /// Writes the rest of the interim responses that have begun.
+    fn poll_interim(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.interim.is_empty() {
+            let written = Pin::new(&mut self.stream).poll_write(context, &self.interim);
+            let bytes = ready!(self.check_write(context, written))?;
+            if bytes == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.activity.count_written(bytes);
+            task::add_bytes(bytes);
+            self.interim.advance(bytes);
+        }
+        Poll::Ready(Ok(()))
+    }
+
     /// Applies the deadline to the result of a write, and counts a client that does not read.
     fn check_write<T>(
         &mut self,
@@ -247,6 +266,7 @@ impl AsyncWrite for Transport {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         this.is_unanswered = false;
+        ready!(this.poll_interim(context))?;
         this.begin_refusal(&[IoSlice::new(bytes)]);
         if let Some(answer) = this.refusal.take() {
             let written = this.poll_refusal(context, answer);
@@ -267,6 +287,7 @@ impl AsyncWrite for Transport {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         this.is_unanswered = false;
+        ready!(this.poll_interim(context))?;
         this.begin_refusal(slices);
         if let Some(answer) = this.refusal.take() {
             let written = this.poll_refusal(context, answer);
@@ -299,6 +320,11 @@ impl AsyncWrite for Transport {
         // hyper flushes after it has polled the handler, even if there is nothing to write.
         self.watch.check(&self.stream, context);
         let this = self.get_mut();
+        // hyper flushes only if its own buffer is empty.
+        if this.interim.is_empty() {
+            this.interim = this.activity.interim.take(context);
+        }
+        ready!(this.poll_interim(context))?;
         let flushed = Pin::new(&mut this.stream).poll_flush(context);
         if matches!(flushed, Poll::Ready(Ok(()))) {
             this.activity.note_all_written();

@@ -15,6 +15,8 @@ use hyper::header::{
 };
 use hyper::http::request::Parts;
 
+use crate::header_fields::remove_cors;
+
 /// Which pages of other origins may call a route.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CorsConfig {
@@ -104,11 +106,7 @@ impl CorsConfig {
 impl CorsAnswer {
     /// Sets the fields of an answer in place of the backend's.
     pub(crate) fn apply(self, headers: &mut HeaderMap) {
-        let is_own = |name: &&HeaderName| name.as_str().starts_with("access-control-");
-        let own: Vec<HeaderName> = headers.keys().filter(is_own).cloned().collect();
-        for name in own {
-            headers.remove(name);
-        }
+        remove_cors(headers);
         // A cache must not give the answer for one origin to another.
         let varies = "origin, access-control-request-method, access-control-request-headers";
         let varies = if self.preflight.is_some() { varies } else { "origin" };

@@ -48,6 +48,7 @@ pub(crate) fn answer(
     let certificate = client.certificate().cloned();
     record.certificate.clone_from(&certificate);
     let capture = record.capture.clone();
+    let interim = client.interim_sender(request.version());
     let (mut parts, body) = request.into_parts();
     let request_id = identify(&routing, client.peer(), is_tls, &mut parts, &mut record);
     let mut fields = AnswerFields { request_id, ..AnswerFields::default() };
@@ -61,7 +62,8 @@ pub(crate) fn answer(
         let mut response = match admitted {
             Ok(Destination { backend, session, user }) => {
                 let client_fields = &routing.client_fields;
-                let context = ForwardContext { body, from, session, user, client_fields, record };
+                let context =
+                    ForwardContext { body, interim, from, session, user, client_fields, record };
                 let forwarding = forward(&backend, &mut parts, context);
                 match mark!("forward").poll_with(forwarding).await {
                     Ok(response) => response,

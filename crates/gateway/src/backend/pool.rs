@@ -18,6 +18,7 @@ use weir_sync::Lock;
 use super::connect::{ConnectError, Connector};
 use super::connection::{Connection, UpstreamRequest};
 use super::instance::Instance;
+use crate::request::upload_body::RefusedUpload;
 
 /// How long an idle connection is kept: less than the 60 s after which many servers close it.
 const IDLE_MAX: Duration = Duration::from_secs(50);
@@ -91,6 +92,8 @@ pub(crate) struct Lease {
     pub(crate) is_reused: bool,
     /// Whether a later request may use the connection.
     is_reusable: bool,
+    /// The body of the request, if it was not sent. It ends when this is dropped.
+    refused: Option<RefusedUpload>,
     /// How long the request waited for a permit.
     pub(crate) waited: Duration,
     /// How long connecting took, if the connection is new.
@@ -250,8 +253,17 @@ impl Lease {
         let has_permit = permit.is_some();
         let lease = |connection, connect_time: Option<Duration>| {
             let (instance, is_reused) = (instance.clone(), connect_time.is_none());
-            let is_reusable = true;
-            Self { connection, instance, is_reused, is_reusable, waited, connect_time, permit }
+            let (is_reusable, refused) = (true, None);
+            Self {
+                connection,
+                instance,
+                is_reused,
+                is_reusable,
+                refused,
+                waited,
+                connect_time,
+                permit,
+            }
         };
         let instead_of_new = || has_permit.then(|| instance.pool.take_instead_of_new()).flatten();
         if let Some(connection) = instance.pool.take_idle().or_else(instead_of_new) {
@@ -279,6 +291,7 @@ impl Lease {
             instance: instance.clone(),
             is_reused: false,
             is_reusable: false,
+            refused: None,
             waited: Duration::ZERO,
             connect_time: None,
             permit: None,
@@ -329,6 +342,12 @@ impl Lease {
     /// Prevents other requests from using the connection.
     pub(crate) fn retire(&mut self) {
         self.is_reusable = false;
+    }
+
+    /// Prevents other requests from using the connection, because the body of this one was not sent.
+    pub(crate) fn retire_after(&mut self, refused: RefusedUpload) {
+        self.is_reusable = false;
+        self.refused = Some(refused);
     }
 
     /// Spawns a task that drives the connection from now on.

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use hyper::body::Incoming;
 use hyper::client::conn::TrySendError;
-use hyper::header::{CONTENT_LENGTH, HOST, HeaderValue, TRANSFER_ENCODING};
+use hyper::header::{CONTENT_LENGTH, EXPECT, HOST, HeaderValue, TRANSFER_ENCODING};
 use hyper::http::request::Parts;
 use hyper::http::uri::PathAndQuery;
 use hyper::{Method, Request, Response, Uri, Version};
 use tokio::time::Instant;
 
 use super::error::ForwardError;
+use super::interim::InterimAnswers;
 use crate::backend::{Backend, ConnectError, Instance, InstanceGuard, Lease, UpstreamRequest};
 use crate::record::OpenRecord;
 use crate::request::upload_body::{UploadBody, UploadProgress};
@@ -30,6 +31,8 @@ struct Delivery<'a> {
     backend: &'a Backend,
     parts: &'a Parts,
     progress: &'a UploadProgress,
+    /// What becomes of interim answers; `None` if the client cannot get them.
+    interim: Option<&'a InterimAnswers>,
     record: &'a mut OpenRecord,
     /// The body for the next attempt.
     body: Option<UploadBody>,
@@ -48,6 +51,7 @@ pub(super) async fn deliver(
     parts: &Parts,
     body: UploadBody,
     progress: &UploadProgress,
+    interim: Option<&InterimAnswers>,
     record: &mut OpenRecord,
 ) -> Result<BackendAnswer, ForwardError> {
     backend.note_request();
@@ -56,7 +60,7 @@ pub(super) async fn deliver(
     let is_repeatable = is_idempotent && hyper::body::Body::is_end_stream(&body);
     let (body, tried, retries) = (Some(body), None, 0);
     let mut delivery =
-        Delivery { backend, parts, progress, record, body, is_repeatable, tried, retries };
+        Delivery { backend, parts, progress, interim, record, body, is_repeatable, tried, retries };
     loop {
         if let Some(answer) = delivery.attempt().await? {
             return Ok(answer);
@@ -80,7 +84,8 @@ impl Delivery<'_> {
         };
         self.record.note_connection(&lease, tried_at);
         let body = self.body.take().unwrap_or(UploadBody::empty());
-        let request = build_request(&instance, self.parts, body, &lease)?;
+        let mut request = build_request(&instance, self.parts, body, &lease)?;
+        self.prepare_interim(&mut request, &lease);
         self.record.note_request(&request);
         self.progress.note_part();
         let sent = tokio::select! {
@@ -93,7 +98,9 @@ impl Delivery<'_> {
         match sent {
             Ok(response) => {
                 self.record.note_head(&response);
-                if !self.progress.is_complete() {
+                if let Some(refused) = self.progress.refuse() {
+                    lease.retire_after(refused);
+                } else if !self.progress.is_complete() {
                     // The body of the request must be sent even if the client does not read the
                     // answer.
                     lease.detach();
@@ -101,6 +108,20 @@ impl Delivery<'_> {
                 Ok(Some(BackendAnswer { response, lease, instance: guard }))
             }
             Err(error) => self.end_broken(instance, lease.is_reused, error).map(|()| None),
+        }
+    }
+
+    /// Passes on interim answers, and what the client expects. Over HTTP/2 there are none, because hyper
+    /// drops them.
+    fn prepare_interim(&self, request: &mut UpstreamRequest, lease: &Lease) {
+        if lease.is_http2() {
+            return self.progress.let_continue();
+        }
+        if self.progress.is_awaited() {
+            request.headers_mut().insert(EXPECT, HeaderValue::from_static("100-continue"));
+        }
+        if let Some(interim) = self.interim {
+            interim.observe(request);
         }
     }
 

@@ -3,6 +3,7 @@
 mod answer_body;
 mod delivery;
 mod error;
+mod interim;
 mod tunnel;
 mod tunnel_capture;
 
@@ -15,22 +16,26 @@ use hyper::http::request::Parts;
 use hyper::upgrade::OnUpgrade;
 use hyper::{Response, StatusCode, Version};
 use tokio::time::timeout_at;
-use weir_net::{Body, IncomingBody};
+use weir_net::{Body, IncomingBody, InterimSender};
 use weir_observe::task::TaskKind;
 
 use self::answer_body::{AnswerBody, AnswerEnd, AnswerLimits};
 use self::delivery::{BackendAnswer, deliver};
 pub(crate) use self::error::ForwardError;
+use self::interim::InterimAnswers;
 use crate::access::forwarded_claims::UserFields;
 use crate::backend::Backend;
 use crate::header_fields::{self, ClientFields, RequestOrigin};
 use crate::record::OpenRecord;
+use crate::request::continue_gate::Expectation;
 use crate::request::upload_body::{UploadBody, UploadProgress};
 use crate::session::Session;
 
 /// The arguments of [`forward`] besides the head of a request.
 pub(crate) struct ForwardContext<'a> {
     pub(crate) body: IncomingBody,
+    /// Sends interim answers to the client; `None` if it cannot get them.
+    pub(crate) interim: Option<InterimSender>,
     pub(crate) from: RequestOrigin<'a>,
     pub(crate) session: Option<Session>,
     pub(crate) user: UserFields,
@@ -46,27 +51,36 @@ pub(crate) async fn forward(
     parts: &mut Parts,
     context: ForwardContext<'_>,
 ) -> Result<Response<Body>, (Box<OpenRecord>, ForwardError)> {
-    let ForwardContext { body, from, session, user, client_fields, mut record } = context;
+    let ForwardContext { body, interim, from, session, user, client_fields, mut record } = context;
     let is_websocket = header_fields::is_websocket_upgrade(&parts.headers);
     let client_upgrade = if is_websocket { parts.extensions.remove::<OnUpgrade>() } else { None };
+    let is_awaited = interim.is_some() && header_fields::expects_continue(&parts.headers);
+    let expectation = is_awaited.then(|| Expectation::new(backend.timeouts().first_byte));
     header_fields::clean_request(&mut parts.headers, client_fields);
+    let changes = user.changes.clone();
     user.apply(&mut parts.headers);
     header_fields::add_forwarded(&mut parts.headers, &from);
     if is_websocket {
         header_fields::add_websocket(&mut parts.headers);
     }
     let (body, progress) =
-        UploadBody::new(body, backend.timeouts().idle, &record.capture, client_fields);
+        UploadBody::new(body, backend.timeouts().idle, expectation, &record.capture, client_fields);
     let end = backend.timeouts().whole.map(|whole| record.started_at() + whole);
     let has_session = session.is_some();
+    let interim = interim.map(|sender| {
+        let progress = progress.clone();
+        InterimAnswers { sender, progress, changes, has_session }
+    });
+    let interim = interim.as_ref();
     let delivered = {
         let mut delivered = pin!(async {
             match session {
-                None => deliver(backend, parts, body, &progress, &mut record).await,
+                None => deliver(backend, parts, body, &progress, interim, &mut record).await,
                 Some(session) => {
                     let record = &mut record;
-                    let delivering =
-                        deliver_in_session(session, backend, parts, body, &progress, record);
+                    let delivering = deliver_in_session(
+                        session, backend, parts, body, &progress, interim, record,
+                    );
                     Box::pin(delivering).await
                 }
             }
@@ -141,11 +155,12 @@ async fn deliver_in_session(
     parts: &mut Parts,
     body: UploadBody,
     progress: &UploadProgress,
+    interim: Option<&InterimAnswers>,
     record: &mut OpenRecord,
 ) -> Result<BackendAnswer, ForwardError> {
     let has_body = !hyper::body::Body::is_end_stream(&body);
     session.apply(&mut parts.headers);
-    let delivered = deliver(backend, parts, body, progress, record).await?;
+    let delivered = deliver(backend, parts, body, progress, interim, record).await?;
     let is_unknown = delivered.response.status() == StatusCode::UNAUTHORIZED;
     if !is_unknown || !session.may_be_renewed() {
         return Ok(delivered);
@@ -166,5 +181,5 @@ async fn deliver_in_session(
     let renewed = renewed.ok_or(ForwardError::Session)?;
     renewed.apply(&mut parts.headers);
     record.session_cache = Some("renewed");
-    deliver(backend, parts, UploadBody::empty(), progress, record).await
+    deliver(backend, parts, UploadBody::empty(), progress, interim, record).await
 }

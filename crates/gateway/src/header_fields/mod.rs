@@ -15,8 +15,8 @@ use bytes::Bytes;
 use hyper::HeaderMap;
 use hyper::header::{
     AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE,
-    CONTENT_TYPE, COOKIE, FORWARDED, HOST, HeaderName, HeaderValue, LOCATION, SET_COOKIE, TE,
-    TRAILER, TRANSFER_ENCODING, UPGRADE, WWW_AUTHENTICATE,
+    CONTENT_TYPE, COOKIE, EXPECT, FORWARDED, HOST, HeaderName, HeaderValue, LOCATION, SET_COOKIE,
+    TE, TRAILER, TRANSFER_ENCODING, UPGRADE, WWW_AUTHENTICATE,
 };
 use weir_net::socket::ClientCertificate;
 
@@ -26,7 +26,7 @@ use self::sender::{X_FORWARDED_FOR, X_FORWARDED_PROTO};
 use crate::identifiers::{TRACEPARENT, TRACESTATE, X_REQUEST_ID};
 
 /// Whether a field is hop-by-hop, so that it is removed. `TE` is added again if it requests trailer
-/// fields. The gateway has already answered `Expect`.
+/// fields, and `Expect` if the client waits for the backend.
 fn is_hop_by_hop(name: &str) -> bool {
     matches!(
         name,
@@ -183,6 +183,18 @@ pub(crate) fn clean_response_trailers(trailers: &mut HeaderMap) {
     for name in OF_HEAD {
         trailers.remove(name);
     }
+}
+
+/// Removes the fields of an answer that say which pages may read it.
+pub(crate) fn remove_cors(headers: &mut HeaderMap) {
+    remove_if(headers, |name| name.starts_with("access-control-"));
+}
+
+/// Whether a client waits for `100 Continue` before it sends the body of a request.
+pub(crate) fn expects_continue(headers: &HeaderMap) -> bool {
+    let mut values = headers.get_all(EXPECT).iter();
+    let is_continue = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"100-continue");
+    values.next().is_some_and(is_continue) && values.next().is_none()
 }
 
 /// Adds the `X-Forwarded-*` fields and `Forwarded`.

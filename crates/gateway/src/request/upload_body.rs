@@ -4,7 +4,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -13,6 +13,7 @@ use tokio::time::{Instant, Sleep};
 use weir_net::{BodyRate, IncomingBody};
 use weir_observe::capture::OpenCapture;
 
+use super::continue_gate::{BodyRefused, ContinueGate, Expectation};
 use crate::header_fields::{ClientFields, clean_trailers};
 
 /// The body of a request. It is read from the client only as fast as the backend accepts it.
@@ -37,6 +38,8 @@ struct Upload {
     /// How long the backend has waited for the client in total.
     waited: Duration,
     wait: Option<Wait>,
+    /// The wait for `100 Continue`, until it is over.
+    expectation: Option<Expectation>,
     progress: UploadProgress,
     /// The capture of the request, if a capture is pending.
     capture: Option<OpenCapture>,
@@ -60,6 +63,16 @@ impl Upload {
         let earned = Duration::try_from_secs_f64(earned).unwrap_or(self.idle);
         let credit = self.rate.grace.saturating_add(earned).saturating_sub(self.waited);
         self.idle.min(credit)
+    }
+
+    /// Waits until the backend wants the body, if the client wants to know.
+    fn poll_wanted(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BodyRefused>> {
+        let (Some(expectation), Some(progress)) = (&mut self.expectation, &self.progress.0) else {
+            return Poll::Ready(Ok(()));
+        };
+        ready!(progress.gate.poll_open(expectation, context))?;
+        self.expectation = None;
+        Poll::Ready(Ok(()))
     }
 
     /// Notes a frame of the client, and cleans its trailers for the backend.
@@ -116,16 +129,18 @@ struct ProgressState {
     last_part_ms: AtomicU64,
     /// Whether the backend would accept a part and the client has sent none.
     lacks_part: AtomicBool,
+    gate: ContinueGate,
 }
 
 impl UploadProgress {
-    fn started() -> Self {
+    fn started(is_awaited: bool) -> Self {
         Self(Some(Arc::new(ProgressState {
             is_broken: AtomicBool::new(false),
             is_complete: AtomicBool::new(false),
             started_at: Instant::now(),
             last_part_ms: AtomicU64::new(0),
             lacks_part: AtomicBool::new(false),
+            gate: ContinueGate::new(is_awaited),
         })))
     }
 
@@ -137,6 +152,25 @@ impl UploadProgress {
     /// Whether the backend has accepted the whole body.
     pub(crate) fn is_complete(&self) -> bool {
         self.0.as_ref().is_none_or(|progress| progress.is_complete.load(Ordering::Relaxed))
+    }
+
+    /// Whether the client waits for `100 Continue` before it sends the body.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.0.as_ref().is_some_and(|progress| progress.gate.is_closed())
+    }
+
+    /// Lets the client send the body, because the backend asks for it.
+    pub(crate) fn let_continue(&self) {
+        if let Some(progress) = &self.0 {
+            progress.gate.open();
+        }
+    }
+
+    /// Keeps the body back if the client still waits, because the backend has answered. It ends when the
+    /// guard is dropped.
+    pub(crate) fn refuse(&self) -> Option<RefusedUpload> {
+        let progress = self.0.as_ref()?;
+        progress.gate.refuse().then(|| RefusedUpload(self.clone()))
     }
 
     /// Waits until the backend has accepted no part of the body for `pause`, although there was
@@ -187,6 +221,18 @@ impl UploadProgress {
     }
 }
 
+/// A body that a backend did not ask for.
+#[derive(Debug)]
+pub(crate) struct RefusedUpload(UploadProgress);
+
+impl Drop for RefusedUpload {
+    fn drop(&mut self) {
+        if let Some(progress) = &self.0.0 {
+            progress.gate.end();
+        }
+    }
+}
+
 impl UploadBody {
     pub(crate) fn empty() -> Self {
         Self(Kind::Whole(None))
@@ -198,16 +244,18 @@ impl UploadBody {
     }
 
     /// Creates the body of a client's request. It fails if the client sends nothing for `idle`.
+    /// The expectation is that of a client that waits for `100 Continue`.
     pub(crate) fn new(
         body: IncomingBody,
         idle: Duration,
+        expectation: Option<Expectation>,
         capture: &Option<OpenCapture>,
         client_fields: &Arc<ClientFields>,
     ) -> (Self, UploadProgress) {
         if body.is_end_stream() {
             return (Self::empty(), UploadProgress(None));
         }
-        let progress = UploadProgress::started();
+        let progress = UploadProgress::started(expectation.is_some());
         let rate = BodyRate::default();
         let (waited, wait) = (Duration::ZERO, None);
         let upload = Upload {
@@ -217,6 +265,7 @@ impl UploadBody {
             bytes: 0,
             waited,
             wait,
+            expectation,
             progress: progress.clone(),
             capture: capture.clone(),
             client_fields: client_fields.clone(),
@@ -237,6 +286,9 @@ impl Body for UploadBody {
             Kind::Whole(bytes) => return Poll::Ready(bytes.take().map(|it| Ok(Frame::data(it)))),
             Kind::Upload(upload) => upload,
         };
+        if ready!(upload.poll_wanted(context)).is_err() {
+            return Poll::Ready(Some(Err(UploadError::Refused)));
+        }
         if let Poll::Ready(next) = Pin::new(&mut upload.body).poll_frame(context) {
             upload.end_wait();
             upload.progress.note_part();
@@ -280,6 +332,8 @@ pub(crate) enum UploadError {
     Broken,
     /// The client sent nothing for too long.
     Idle,
+    /// The backend answered before it asked for the body.
+    Refused,
 }
 
 impl fmt::Display for UploadError {
@@ -287,6 +341,7 @@ impl fmt::Display for UploadError {
         formatter.write_str(match self {
             Self::Broken => "the client aborted the body of its request",
             Self::Idle => "the client sent nothing of the body of its request for too long",
+            Self::Refused => "the server answered before it asked for the body of the request",
         })
     }
 }

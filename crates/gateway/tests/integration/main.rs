@@ -28,6 +28,7 @@ mod http2;
 mod http2_clients_that_leave;
 mod http2_downgrade;
 mod identifiers;
+mod interim_answers;
 mod introspection;
 mod issuers;
 mod key_servers;

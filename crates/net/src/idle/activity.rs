@@ -13,6 +13,7 @@ use crate::close_reason::CloseReason;
 use crate::framing::Framing;
 use crate::head_refusal::HeadRefusal;
 use crate::history::{ConnectionHistory, Detail, History};
+use crate::interim::InterimQueue;
 use crate::socket::{ConnectionEnd, SendingSide};
 
 /// The activity of a connection: it waits, answers requests, or sends the end of a response.
@@ -41,6 +42,8 @@ pub(crate) struct Activity {
     heads: AtomicU64,
     /// The number of the latest request whose body was read to its end.
     bodies_read: AtomicU64,
+    /// The interim responses to the request in progress.
+    pub(crate) interim: InterimQueue,
     /// Whether the connection now speaks another protocol.
     is_upgraded: AtomicBool,
     /// The number of the first [`CloseReason`]; 0 if the connection is not asked to close.
@@ -77,6 +80,7 @@ impl Activity {
             framing: Lock::default(),
             heads: AtomicU64::new(0),
             bodies_read: AtomicU64::new(0),
+            interim: InterimQueue::default(),
             is_upgraded: AtomicBool::new(false),
             close_reason: AtomicU8::new(0),
             waker: AtomicWaker::new(),
@@ -218,6 +222,19 @@ impl Activity {
     /// Whether the body of the latest request of HTTP/1 was read to its end, or there is none.
     pub(crate) fn has_read_body(&self) -> bool {
         self.bodies_read.load(Ordering::Relaxed) == self.heads.load(Ordering::Relaxed)
+    }
+
+    /// Accepts interim responses to the latest request of HTTP/1, whose handler runs. Returns the number
+    /// of the request.
+    pub(crate) fn open_interim(&self) -> u64 {
+        let number = self.heads.load(Ordering::Relaxed);
+        self.interim.open(number);
+        number
+    }
+
+    /// Whether the connection speaks HTTP/2.
+    pub(crate) fn is_http2(&self) -> bool {
+        self.is_http2.load(Ordering::SeqCst)
     }
 
     /// Whether the latest request of HTTP/1 has a body.

@@ -6,6 +6,7 @@ mod connection_threads;
 mod decoder;
 mod http2;
 mod http2_client;
+mod interim;
 mod limits;
 mod linger;
 mod passing;
