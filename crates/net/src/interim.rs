@@ -23,9 +23,9 @@ use weir_sync::Lock;
 
 use crate::idle::Activity;
 
-/// The maximum size of the responses that wait to be written. Others are dropped, because a client that
-/// reads nothing needs no hints.
-const WAITING_BYTES_MAX: usize = 16 << 10;
+/// The maximum size of the interim responses to one request. Further ones are dropped: the client may
+/// not read them, and another server may send them without end.
+const BYTES_MAX: usize = 16 << 10;
 
 /// Fields that frame a message or belong to a connection, which an interim response must not have
 /// (RFC 9110 section 8.6, RFC 9112 section 6.1).
@@ -36,9 +36,16 @@ const FRAMING: [HeaderName; 5] = [CONNECTION, CONTENT_LENGTH, TRAILER, TRANSFER_
 pub(crate) struct InterimQueue {
     /// The number of the request that may get some, while its handler runs; 0 for none.
     request: AtomicU64,
-    bytes: Lock<Vec<u8>>,
+    waiting: Lock<Waiting>,
     /// Wakes the task of the connection.
     waker: AtomicWaker,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    bytes: Vec<u8>,
+    /// The size of all responses to the request so far.
+    accepted_bytes: usize,
 }
 
 impl InterimQueue {
@@ -51,19 +58,21 @@ impl InterimQueue {
     /// handler yet.
     pub(crate) fn close(&self) {
         if self.request.load(Ordering::SeqCst) > 0 {
-            let mut bytes = self.bytes.lock();
+            let mut waiting = self.waiting.lock();
             self.request.store(0, Ordering::SeqCst);
-            *bytes = Vec::new();
+            *waiting = Waiting::default();
         }
     }
 
     fn push(&self, request: u64, response: &[u8]) -> bool {
-        let mut bytes = self.bytes.lock();
+        let mut waiting = self.waiting.lock();
         // The number is compared under the lock, so that nothing is added after the end.
         let is_current = self.request.load(Ordering::SeqCst) == request;
-        let is_accepted = is_current && bytes.len() + response.len() <= WAITING_BYTES_MAX;
+        let accepted_bytes = waiting.accepted_bytes + response.len();
+        let is_accepted = is_current && accepted_bytes <= BYTES_MAX;
         if is_accepted {
-            bytes.extend_from_slice(response);
+            waiting.accepted_bytes = accepted_bytes;
+            waiting.bytes.extend_from_slice(response);
             self.waker.wake();
         }
         is_accepted
@@ -75,7 +84,7 @@ impl InterimQueue {
             return Bytes::new();
         }
         self.waker.register(context.waker());
-        std::mem::take(&mut *self.bytes.lock()).into()
+        std::mem::take(&mut self.waiting.lock().bytes).into()
     }
 }
 
@@ -94,7 +103,7 @@ impl InterimSender {
 
     /// Sends a response without a body. Fields that frame a message are left out. Returns false if it is
     /// dropped: the status is not an interim one, is 100 or 101, which the server sends itself, the handler
-    /// has returned, or the client does not read.
+    /// has returned, or there were 16 KiB of them.
     pub fn send(&self, status: StatusCode, fields: &HeaderMap) -> bool {
         let is_own = matches!(status, StatusCode::CONTINUE | StatusCode::SWITCHING_PROTOCOLS);
         status.is_informational()
@@ -163,6 +172,11 @@ mod tests {
         queue.open(2);
         assert!(!queue.push(1, b"e") && queue.push(2, b"f"));
         assert_eq!(take(), "f");
-        assert!(queue.push(2, &[0; WAITING_BYTES_MAX]) && !queue.push(2, b"g"));
+        assert!(queue.push(2, &[0; BYTES_MAX - 1]));
+        assert_eq!(take().len(), BYTES_MAX - 1);
+        assert!(!queue.push(2, b"g"));
+        queue.close();
+        queue.open(3);
+        assert!(queue.push(3, b"g"));
     }
 }

@@ -46,7 +46,7 @@ impl InterimAnswers {
         if let Some(changes) = &self.changes {
             changes.change_answer(&mut fields);
         }
-        // The client may be too slow for hints.
+        // A backend may send them without end.
         let _is_sent = self.sender.send(status, &fields);
     }
 }
