@@ -9,11 +9,11 @@ use weir_observe::capture::OpenCapture;
 use weir_sync::Lock;
 
 use super::IdleConnections;
+use super::interim_queue::InterimQueue;
 use crate::close_reason::CloseReason;
 use crate::framing::Framing;
 use crate::head_refusal::HeadRefusal;
 use crate::history::{ConnectionHistory, Detail, History};
-use crate::interim::InterimQueue;
 use crate::socket::{ConnectionEnd, SendingSide};
 
 /// The activity of a connection: it waits, answers requests, or sends the end of a response.

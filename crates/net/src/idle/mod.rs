@@ -7,6 +7,7 @@
 
 mod activity;
 mod entry;
+mod interim_queue;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
