@@ -90,6 +90,7 @@ impl<'r> DenyReplay<'r> {
                 peak_range: (denied, denied),
                 margin: denied,
                 requests: RequestCounts { passed, rejected, ..RequestCounts::default() },
+                likely_rejected: None,
             };
             keys.put(Verdict::Rejected, Some(trip));
         }

@@ -113,6 +113,18 @@ pub struct Trip {
     pub margin: f64,
     /// The numbers of the key's requests by verdict.
     pub requests: RequestCounts,
+    /// The likeliest number of rejected requests, if only bounds are certain: at least those of
+    /// `requests`, and at most the undecided ones more.
+    pub likely_rejected: Option<u64>,
+}
+
+/// The likeliest outcome of a replay of which only bounds are certain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Estimate {
+    /// The keys of which a request was rejected, for certain or likely.
+    pub keys: u64,
+    /// The rejected requests, at least those that certainly were.
+    pub rejected: u64,
 }
 
 /// A ban of a key.
@@ -160,6 +172,9 @@ pub struct Step {
     pub tripped: u64,
     /// The keys for which the log does not determine that.
     pub undecided: u64,
+    /// The keys of which a request would likely have been rejected, the certain ones among them; if
+    /// there is an estimate.
+    pub likely: Option<u64>,
 }
 
 /// The result of replaying a rule over a log.
@@ -173,6 +188,8 @@ pub struct RuleReport {
     pub keys: KeyCounts,
     /// The requests that the rule saw.
     pub requests: RequestCounts,
+    /// The likeliest outcome, if the log's times only bound the arrivals.
+    pub estimate: Option<Estimate>,
     /// The keys over the limit, and those that may be, the highest margin first.
     pub trips: Vec<Trip>,
     /// Some of the other keys, those closest to the limit.

@@ -204,7 +204,7 @@ pub trait Replay: Send {
     fn memory_bytes(&self) -> usize;
 
     /// Returns the requests so far in a form that answers for other settings, if the rule is one
-    /// `limit_req`. It takes the time stamps as they are.
+    /// `limit_req`. Of whole seconds it takes the likeliest arrivals.
     fn sweep(&self) -> Option<LimitSweep> {
         None
     }

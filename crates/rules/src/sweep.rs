@@ -39,24 +39,20 @@ pub struct SweptSetting {
 }
 
 impl LimitSweep {
-    /// The arrivals of each key in their order, in milliseconds, and the number of all requests.
-    pub(crate) fn new<'a>(
-        rate: i64,
-        burst: u32,
-        requests: usize,
-        keys: impl Iterator<Item = &'a [i64]>,
-    ) -> Self {
-        let (mut starts, mut gaps_ms) = (vec![0], Vec::with_capacity(requests));
-        for arrivals_ms in keys {
-            let mut before_ms = arrivals_ms.first().copied().unwrap_or(0);
-            for arrival_ms in arrivals_ms {
-                let gap_ms = arrival_ms.saturating_sub(before_ms).max(0);
-                gaps_ms.push(u32::try_from(gap_ms).unwrap_or(u32::MAX));
-                before_ms = *arrival_ms;
-            }
-            starts.push(gaps_ms.len() as u32);
+    /// A sweep of about so many requests, whose keys are not added yet.
+    pub(crate) fn new(rate: i64, burst: u32, requests: usize) -> Self {
+        Self { rate, burst, starts: vec![0], gaps_ms: Vec::with_capacity(requests) }
+    }
+
+    /// Adds a key with its arrivals in their order, in milliseconds.
+    pub(crate) fn push(&mut self, arrivals_ms: &[i64]) {
+        let mut before_ms = arrivals_ms.first().copied().unwrap_or(0);
+        for arrival_ms in arrivals_ms {
+            let gap_ms = arrival_ms.saturating_sub(before_ms).max(0);
+            self.gaps_ms.push(u32::try_from(gap_ms).unwrap_or(u32::MAX));
+            before_ms = *arrival_ms;
         }
-        Self { rate, burst, starts, gaps_ms }
+        self.starts.push(self.gaps_ms.len() as u32);
     }
 
     /// Returns the rate of the limit itself, in thousandths of a request in a second.

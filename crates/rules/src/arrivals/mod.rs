@@ -5,15 +5,20 @@
 //! the times are: of a log with whole seconds, only bounds of the arrivals are known.
 
 mod by_key;
+mod likely;
 mod stamps;
 
 pub(crate) use self::by_key::ByKey;
+pub(crate) use self::likely::likely_arrivals;
 pub(crate) use self::stamps::Stamps;
 use crate::engine::Outcome;
 use crate::report::Decision;
 
 /// Nanoseconds in a millisecond.
 pub(crate) const NS_IN_MS: i64 = 1_000_000;
+
+/// Milliseconds in a second.
+pub(crate) const MS_IN_SECOND: i64 = 1_000;
 
 /// The most by which a request may have arrived after its stamp in whole seconds, in nanoseconds.
 pub(crate) const SECOND_SPREAD_NS: i64 = 999_999_999;
@@ -185,6 +190,25 @@ impl Arrivals {
             order.sort_by_key(time);
         }
         order
+    }
+
+    /// The same requests at their likeliest arrivals. `group` returns the key whose requests are
+    /// spread together.
+    pub(crate) fn at_likely_times(&self, group: impl Fn(&Arrival) -> u32) -> Self {
+        let mut list = self.list.clone();
+        let mut order = self.by_arrival();
+        order.sort_by_key(|position| group(&self.list[*position as usize]));
+        let (mut earliest_ns, mut likely_ns) = (Vec::new(), Vec::new());
+        let of_group = |position: &u32| group(&self.list[*position as usize]);
+        for positions in order.chunk_by(|one, other| of_group(one) == of_group(other)) {
+            earliest_ns.clear();
+            earliest_ns.extend(positions.iter().map(|at| self.list[*at as usize].time_ns));
+            likely_arrivals(&earliest_ns, SECOND_SPREAD_NS + 1, &mut likely_ns);
+            for (position, likely_ns) in positions.iter().zip(&likely_ns) {
+                list[*position as usize].time_ns = *likely_ns;
+            }
+        }
+        Self { list, keys: self.keys.clone(), several: self.several, ..Self::default() }
     }
 
     /// Calls `take` with the requests in `order`, each with its position and its keys. `limits`

@@ -213,6 +213,7 @@ impl Summary {
             setting: format!("capacity: {setting}"),
             tripped: self.keys.iter().filter(|key| key.peak > f64::from(setting)).count() as u64,
             undecided: 0,
+            likely: None,
         };
         settings.map(step).collect()
     }
@@ -237,6 +238,7 @@ impl KeySummary {
             peak_range: (self.peak, self.peak),
             margin: self.peak - limit,
             requests: self.requests,
+            likely_rejected: None,
         }
     }
 }

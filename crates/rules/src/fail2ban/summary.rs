@@ -101,6 +101,7 @@ impl Summary {
             setting: format!("maxretry={max_retry}"),
             tripped: *tripped,
             undecided: 0,
+            likely: None,
         };
         let is_exact = requests.undecided == 0;
         RuleReport {
@@ -137,6 +138,7 @@ impl KeySummary {
             peak_range: (self.peak, self.peak),
             margin: self.peak - max_retry,
             requests: self.requests,
+            likely_rejected: None,
         }
     }
 }

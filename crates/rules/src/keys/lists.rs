@@ -2,7 +2,9 @@
 
 use std::cmp::Ordering;
 
-use crate::report::{Exactness, KeyCounts, RequestCounts, RuleReport, Step, Trip, Verdict};
+use crate::report::{
+    Estimate, Exactness, KeyCounts, RequestCounts, RuleReport, Step, Trip, Verdict,
+};
 
 /// The most keys within the limit that are listed.
 const CLOSEST_MAX: usize = 100;
@@ -16,6 +18,8 @@ pub(crate) struct KeyLists {
     /// The order of keys with the same margin.
     order: fn(&Trip, &Trip) -> Ordering,
     counts: KeyCounts,
+    /// The keys with a rejected request, for certain or likely.
+    likely: u64,
     trips: Vec<Trip>,
     closest: Vec<Trip>,
 }
@@ -29,8 +33,8 @@ impl Default for KeyLists {
 impl KeyLists {
     /// Makes lists with this order of keys with the same margin.
     pub(crate) fn ordered_by(order: fn(&Trip, &Trip) -> Ordering) -> Self {
-        let (counts, trips, closest) = Default::default();
-        Self { order, counts, trips, closest }
+        let (counts, likely, trips, closest) = Default::default();
+        Self { order, counts, likely, trips, closest }
     }
 
     /// Adds a key with its verdict, and its list entry if it has one.
@@ -38,6 +42,8 @@ impl KeyLists {
         self.counts.seen += 1;
         self.counts.tripped += u64::from(verdict == Verdict::Rejected);
         self.counts.undecided += u64::from(verdict == Verdict::Undecided);
+        let likely = entry.as_ref().and_then(|entry| entry.likely_rejected);
+        self.likely += u64::from(verdict == Verdict::Rejected || likely > Some(0));
         let (list, max) = match verdict {
             Verdict::Passed => (&mut self.closest, CLOSEST_MAX),
             _ => (&mut self.trips, TRIPS_MAX),
@@ -48,7 +54,12 @@ impl KeyLists {
         }
     }
 
-    /// Makes the report. The caller sets exactness and notes.
+    /// The estimate with so many rejected requests.
+    pub(crate) fn estimate(&self, rejected: u64) -> Estimate {
+        Estimate { keys: self.likely, rejected }
+    }
+
+    /// Makes the report. The caller sets exactness, notes and an estimate.
     pub(crate) fn into_report(mut self, requests: RequestCounts, steps: Vec<Step>) -> RuleReport {
         sort_by_margin(&mut self.trips, TRIPS_MAX, self.order);
         sort_by_margin(&mut self.closest, CLOSEST_MAX, self.order);
@@ -57,6 +68,7 @@ impl KeyLists {
             notes: Vec::new(),
             keys: self.counts,
             requests,
+            estimate: None,
             trips: self.trips,
             closest: self.closest,
             steps,

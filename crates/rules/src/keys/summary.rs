@@ -58,6 +58,9 @@ pub(crate) struct KeySummary {
     has_surely_rejected: bool,
     /// Whether a limit of the key may have rejected a request.
     may_have_tripped: bool,
+    /// The likeliest number of rejected requests, and the position of the first one; unless all
+    /// verdicts are known.
+    likely: Option<(u64, Option<u32>)>,
 }
 
 impl KeySummary {
@@ -112,6 +115,30 @@ impl KeySummary {
         more
     }
 
+    /// Whether an estimate would say more: verdicts are undecided, or the peak may be on either side
+    /// of a limit.
+    pub(crate) fn is_uncertain(&self, limit: i64, other_limit: i64) -> bool {
+        let (lowest, highest) = self.margins.unwrap_or_default();
+        self.requests.undecided > 0 || lowest < highest && highest + limit > other_limit
+    }
+
+    /// Takes the counts of a replay at the likeliest times, as far as they are within what is
+    /// certain.
+    pub(crate) fn estimate(&mut self, likely: &Self) {
+        let RequestCounts { rejected, undecided, .. } = self.requests;
+        let likely_rejected = likely.requests.rejected.clamp(rejected, rejected + undecided);
+        self.likely = (undecided > 0).then_some((likely_rejected, likely.trip));
+        if let (Some(closest), Some((lowest, highest))) = (likely.closest, self.margins) {
+            let margin = (closest.count - closest.limit).clamp(lowest, highest);
+            self.closest = Some(ClosestCount { count: closest.limit + margin, ..closest });
+        }
+    }
+
+    /// The likeliest number of rejected requests.
+    fn likely_rejected(&self) -> u64 {
+        self.likely.map_or(self.requests.rejected, |(rejected, _)| rejected)
+    }
+
     /// Counts undecided requests as rejected.
     pub(crate) fn reject_undecided(&mut self, requests: u64) {
         self.requests.rejected += requests;
@@ -142,7 +169,9 @@ impl KeySummary {
     ) -> Option<Trip> {
         let closest = self.closest?;
         let (lowest, highest) = self.margins?;
-        let arrival = arrivals.get(self.trip.unwrap_or(closest.position) as usize)?;
+        let likely_trip = self.likely.and_then(|(_, position)| position);
+        let position = self.trip.or(likely_trip).unwrap_or(closest.position);
+        let arrival = arrivals.get(position as usize)?;
         let ticks = arrival.time_ns.div_euclid(units.clock_ns);
         Some(Trip {
             key: key.to_vec(),
@@ -158,6 +187,7 @@ impl KeySummary {
             ),
             margin: units.in_requests(closest.count - closest.limit),
             requests: self.requests,
+            likely_rejected: self.likely.map(|(rejected, _)| rejected),
         })
     }
 }
@@ -168,6 +198,8 @@ pub(crate) struct ZoneSummary {
     /// The summaries by zone and key.
     zones: Vec<Vec<KeySummary>>,
     pub(crate) requests: RequestCounts,
+    /// The likeliest number of rejected requests, if there is an estimate.
+    likely_rejected: Option<u64>,
 }
 
 impl ZoneSummary {
@@ -177,7 +209,7 @@ impl ZoneSummary {
     /// Begins a summary of the keys of each zone.
     pub(crate) fn new(zones: &[Interner]) -> Self {
         let zones = zones.iter().map(|zone| vec![KeySummary::default(); zone.len()]).collect();
-        Self { zones, requests: RequestCounts::default() }
+        Self { zones, requests: RequestCounts::default(), likely_rejected: None }
     }
 
     /// The summary of a key of a zone.
@@ -205,6 +237,28 @@ impl ZoneSummary {
     pub(crate) fn put(&mut self, zone: usize, key: u32, summary: KeySummary) {
         self.requests += summary.requests;
         *self.key(zone, key) = summary;
+    }
+
+    /// Takes the counts of a replay at the likeliest times, as far as they are within what is
+    /// certain.
+    pub(crate) fn estimate(&mut self, likely: &Self) {
+        for (keys, likely) in self.zones.iter_mut().zip(&likely.zones) {
+            keys.iter_mut().zip(likely).for_each(|(key, likely)| key.estimate(likely));
+        }
+        let RequestCounts { rejected, undecided, .. } = self.requests;
+        let likely = likely.requests.rejected.clamp(rejected, rejected + undecided);
+        self.likely_rejected = Some(likely);
+    }
+
+    /// Adds up the estimates of the keys of the only zone.
+    pub(crate) fn sum_estimates(&mut self) {
+        let rejected = self.zones.iter().flatten().map(KeySummary::likely_rejected);
+        self.likely_rejected = Some(rejected.sum());
+    }
+
+    /// The likeliest number of rejected requests, if there is an estimate.
+    pub(crate) fn likely_rejected(&self) -> Option<u64> {
+        self.likely_rejected
     }
 
     /// Counts undecided requests of a key as rejected.
@@ -281,7 +335,10 @@ impl ZoneSummary {
             let more = other - limit;
             let tripped = margins().filter(|(lowest, _)| *lowest > more).count() as u64;
             let may_trip = margins().filter(|(_, highest)| *highest > more).count() as u64;
-            Step { setting: setting(other), tripped, undecided: may_trip - tripped }
+            let closest = self.zones[zone].iter().filter_map(|key| key.closest);
+            let likely = closest.filter(|it| it.count - it.limit > more).count() as u64;
+            let likely = self.likely_rejected.map(|_| likely);
+            Step { setting: setting(other), tripped, undecided: may_trip - tripped, likely }
         };
         others.into_iter().map(step).collect()
     }

@@ -16,6 +16,7 @@ mod bounded_concurrency;
 mod bounded_periods;
 mod bounded_ring;
 mod counter;
+mod estimator;
 mod exact;
 mod frequency;
 mod gate;

@@ -1,6 +1,7 @@
 //! The replay of a limit: stores requests until the end of the log, then decides them key by key in
 //! the order of their arrival.
 
+use super::estimator::Estimator;
 use super::limit::{Algorithm, Limit};
 use super::observer::STAMP_IS_ARRIVAL;
 use super::summary::Summary;
@@ -101,6 +102,7 @@ impl Replay for WindowReplay<'_> {
             all.resize(arrivals.list.len(), Outcome::UNDECIDED);
         }
         let (mut ends_ns, mut outcomes) = (Vec::new(), Vec::new());
+        let mut estimator = Estimator::default();
         for (key, times_ns, positions) in ByKey::new(arrivals, keys.len()).iter() {
             ends_ns.clear();
             if limit.algorithm == Algorithm::Concurrency {
@@ -114,7 +116,8 @@ impl Replay for WindowReplay<'_> {
                 bounded::evaluate(limit, requests, &mut outcomes)
             };
             let place = |at: usize| arrivals.list[positions[at] as usize];
-            summary.take(keys.text(key), place, &outcomes, peak, more_rejected);
+            let likely = if is_exact { None } else { estimator.estimate(limit, times_ns) };
+            summary.take(keys.text(key), place, &outcomes, peak, more_rejected, likely);
             if !all.is_empty() {
                 for (position, outcome) in positions.iter().zip(&outcomes) {
                     all[*position as usize] = *outcome;
@@ -126,6 +129,7 @@ impl Replay for WindowReplay<'_> {
         }
         let mut report = summary.finish();
         report.requests.undecided += self.untimed + self.not_held;
+        report.estimate = report.estimate.filter(|_| !is_exact);
         report.notes = self.notes(is_exact);
         let is_even_known =
             limit.algorithm != Algorithm::TwoPeriods || report.requests.undecided == 0;

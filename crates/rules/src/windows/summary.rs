@@ -1,5 +1,6 @@
 //! The summary of a replay: counts by key, peaks and trips.
 
+use super::estimator::Likely;
 use super::limit::Limit;
 use crate::arrivals::Arrival;
 use crate::engine::Outcome;
@@ -34,12 +35,13 @@ impl Peak {
 }
 
 /// Another value of the setting of a limit.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct OtherSetting {
     value: u64,
     /// The keys that surely exceed it, and those that may.
     tripped: u64,
     may_trip: u64,
+    likely: u64,
 }
 
 /// The summary of a replay.
@@ -47,6 +49,8 @@ pub(super) struct Summary<'r> {
     limit: &'r Limit,
     keys: KeyLists,
     requests: RequestCounts,
+    /// The likeliest number of rejected requests, if each key has an estimate.
+    likely_rejected: Option<u64>,
     others: [OtherSetting; 2],
 }
 
@@ -54,18 +58,20 @@ impl<'r> Summary<'r> {
     pub(super) fn new(limit: &'r Limit) -> Self {
         let others = other_settings(limit.setting() as i64, 1);
         let other =
-            |value: i64| OtherSetting { value: value.unsigned_abs(), tripped: 0, may_trip: 0 };
+            |value: i64| OtherSetting { value: value.unsigned_abs(), ..OtherSetting::default() };
         Self {
             limit,
             keys: KeyLists::default(),
             requests: RequestCounts::default(),
+            likely_rejected: Some(0),
             others: others.map(other),
         }
     }
 
     /// Takes the outcomes of the requests of a key, which are not empty. `place` returns the request
     /// at a position among them. `more_rejected` of those that are undecided were rejected; it is
-    /// not known which.
+    /// not known which. `likely` is the outcome at the likeliest times, of which counts what is
+    /// within the bounds.
     pub(super) fn take(
         &mut self,
         key: &[u8],
@@ -73,6 +79,7 @@ impl<'r> Summary<'r> {
         outcomes: &[Outcome],
         peak: Peak,
         more_rejected: u64,
+        likely: Option<Likely>,
     ) {
         let mut counts = RequestCounts::default();
         for outcome in outcomes {
@@ -83,11 +90,24 @@ impl<'r> Summary<'r> {
         counts.undecided -= more_rejected;
         self.requests += counts;
         let verdict = self.verdict(counts, peak);
+        let likely_rejected = likely.map(|likely| {
+            likely.rejected.clamp(counts.rejected, counts.rejected + counts.undecided)
+        });
+        self.likely_rejected =
+            self.likely_rejected.zip(likely_rejected).map(|(sum, rejected)| sum + rejected);
+        let peak = match likely {
+            Some(Likely { peak: Peak { count, at, .. }, .. }) => {
+                Peak { count: count.clamp(peak.lowest, peak.highest), at, ..peak }
+            }
+            None => peak,
+        };
         self.count_steps(peak);
         let first = |verdict| outcomes.iter().position(|outcome| outcome.verdict == verdict);
         let over = match verdict {
             Verdict::Passed | Verdict::Delayed => None,
-            _ => first(Verdict::Rejected).or_else(|| first(Verdict::Undecided)),
+            _ => first(Verdict::Rejected)
+                .or(likely.and_then(|likely| likely.trip))
+                .or_else(|| first(Verdict::Undecided)),
         };
         let arrival = place(over.unwrap_or(peak.at));
         let trip = Trip {
@@ -101,6 +121,7 @@ impl<'r> Summary<'r> {
             peak_range: (peak.lowest, peak.highest),
             margin: peak.count - self.limit.threshold(),
             requests: counts,
+            likely_rejected: likely_rejected.filter(|_| counts.undecided > 0),
         };
         self.keys.put(verdict, Some(trip));
     }
@@ -121,6 +142,7 @@ impl<'r> Summary<'r> {
             let threshold = other.value as f64 + more;
             other.tripped += u64::from(peak.lowest > threshold);
             other.may_trip += u64::from(peak.highest > threshold);
+            other.likely += u64::from(peak.count > threshold);
         }
     }
 
@@ -130,7 +152,10 @@ impl<'r> Summary<'r> {
             setting: self.limit.setting_text(other.value),
             tripped: other.tripped,
             undecided: other.may_trip - other.tripped,
+            likely: self.likely_rejected.map(|_| other.likely),
         };
-        self.keys.into_report(self.requests, self.others.map(step).into())
+        let estimate = self.likely_rejected.map(|rejected| self.keys.estimate(rejected));
+        let report = self.keys.into_report(self.requests, self.others.map(step).into());
+        RuleReport { estimate, ..report }
     }
 }

@@ -5,14 +5,15 @@
 
 use super::bounded::{SPREAD_MS, agree};
 use super::bucket::{REQUEST, Rate, delay_ms};
+use super::exact_by_key;
 use super::level::{
     Level, LevelNumber, THOUSANDTH, TimeRange, UnlimitedLevel, fits_64_bits, rate_times,
 };
 use super::limit::Limit;
 use super::spans::Spans;
-use crate::arrivals::{Arrivals, ByKey};
+use crate::arrivals::{Arrivals, ByKey, MS_IN_SECOND, likely_arrivals};
 use crate::engine::Outcome;
-use crate::keys::{KeySummary, ZoneSummary};
+use crate::keys::{KeySummary, ZoneSummary, other_settings};
 use crate::report::Verdict;
 
 /// Replays the requests. Updates their outcomes by position in the log, if the caller stores them.
@@ -43,6 +44,8 @@ pub(super) fn replay_with<N: LevelNumber>(
     mut outcomes: Option<&mut [Outcome]>,
 ) {
     let (start_ms, _) = arrivals.range_ms();
+    let [lower_burst, _] = other_settings(limit.burst / REQUEST, 0);
+    let mut likely_ms = Vec::new();
     for (key, times_ms, positions) in by_key.iter().filter(|(_, times, _)| !times.is_empty()) {
         let mut replay = KeyReplay::<N>::new(limit, rate);
         for (time_ms, position) in times_ms.iter().zip(positions) {
@@ -52,8 +55,15 @@ pub(super) fn replay_with<N: LevelNumber>(
                 outcomes[*position as usize] = Outcome::verdict(verdict);
             }
         }
-        summary.put(limit.zone, key, replay.finish());
+        let mut of_key = replay.finish();
+        if of_key.is_uncertain(limit.burst, lower_burst * REQUEST) {
+            likely_arrivals(times_ms, MS_IN_SECOND, &mut likely_ms);
+            let likely = exact_by_key::replay_key(limit, rate, &likely_ms, positions, |_, _| {});
+            of_key.estimate(&likely);
+        }
+        summary.put(limit.zone, key, of_key);
     }
+    summary.sum_estimates();
     if let Some(outcomes) = outcomes {
         let verdicts: Vec<Verdict> = outcomes.iter().map(|outcome| outcome.verdict).collect();
         for (_, _, positions) in by_key.iter() {

@@ -19,30 +19,44 @@ pub(super) fn replay(
     summary: &mut ZoneSummary,
     mut outcomes: Option<&mut [Outcome]>,
 ) {
-    for (key, times_ms, positions) in by_key.iter() {
-        let Some(first_ms) = times_ms.first() else { continue };
-        let mut of_key = KeySummary::default();
-        let mut unlimited = UnlimitedBucket::default();
-        // The excess of the first request is 0, whatever the bucket drains before it.
-        let mut bucket = Bucket::first(*first_ms);
-        let mut is_first = true;
-        for (now_ms, position) in times_ms.iter().zip(positions) {
-            let excess = if is_first { 0 } else { bucket.excess_at(*now_ms, rate) };
-            is_first = false;
-            let outcome = decide(limit, rate, excess);
-            of_key.count(outcome.verdict);
-            if outcome.verdict == Verdict::Rejected {
-                of_key.trip(*position);
-            } else {
-                bucket.count(*now_ms, excess);
-            }
-            of_key.peak(limit.burst, unlimited.count(*now_ms, rate, *position));
+    for (key, times_ms, positions) in by_key.iter().filter(|(_, times, _)| !times.is_empty()) {
+        let of_key = replay_key(limit, rate, times_ms, positions, |position, outcome| {
             if let Some(outcomes) = &mut outcomes {
-                outcomes[*position as usize] = outcome.into();
+                outcomes[position as usize] = outcome.into();
             }
-        }
+        });
         summary.put(limit.zone, key, of_key);
     }
+}
+
+/// Replays the requests of a key, of which there is at least one, and calls `each` with the
+/// positions and outcomes.
+#[inline]
+pub(super) fn replay_key(
+    limit: &Limit,
+    rate: Rate,
+    times_ms: &[i64],
+    positions: &[u32],
+    mut each: impl FnMut(u32, ExactOutcome),
+) -> KeySummary {
+    let (mut of_key, mut unlimited) = (KeySummary::default(), UnlimitedBucket::default());
+    // The excess of the first request is 0, whatever the bucket drains before it.
+    let mut bucket = Bucket::first(times_ms.first().copied().unwrap_or(0));
+    let mut is_first = true;
+    for (now_ms, position) in times_ms.iter().zip(positions) {
+        let excess = if is_first { 0 } else { bucket.excess_at(*now_ms, rate) };
+        is_first = false;
+        let outcome = decide(limit, rate, excess);
+        of_key.count(outcome.verdict);
+        if outcome.verdict == Verdict::Rejected {
+            of_key.trip(*position);
+        } else {
+            bucket.count(*now_ms, excess);
+        }
+        of_key.peak(limit.burst, unlimited.count(*now_ms, rate, *position));
+        each(*position, outcome);
+    }
+    of_key
 }
 
 /// Decides about a request that would cause this excess.

@@ -12,6 +12,8 @@ mod bounded;
 mod bounded_by_key;
 mod bucket;
 mod columns;
+#[cfg(test)]
+mod estimate_tests;
 mod exact;
 mod exact_by_key;
 mod gate;

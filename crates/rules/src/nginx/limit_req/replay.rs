@@ -11,7 +11,9 @@ use super::columns::LimitColumns;
 use super::limit::Limit;
 use super::nodes::ZoneNodes;
 use super::{bounded, bounded_by_key, exact, exact_by_key};
-use crate::arrivals::{Arrival, Arrivals, ByKey, NO_KEY, NS_IN_MS, arrival_ns};
+use crate::arrivals::{
+    Arrival, Arrivals, ByKey, MS_IN_SECOND, NO_KEY, NS_IN_MS, applying, arrival_ns, likely_arrivals,
+};
 use crate::engine::{Outcome, not_replayed, whole_seconds};
 use crate::event::Event;
 use crate::keys::{Interner, Units, ZoneSummary, number_keys, other_settings};
@@ -98,8 +100,25 @@ impl<'r> LimitReplay<'r> {
         if let Some(limit) = limit {
             return self.replay_by_key(limit, summary, outcomes);
         }
-        let replay = if is_exact { exact::replay } else { bounded::replay };
-        replay(self.rule, &self.arrivals, &self.order(), summary, outcomes);
+        if is_exact {
+            return exact::replay(self.rule, &self.arrivals, &self.order(), summary, outcomes);
+        }
+        bounded::replay(self.rule, &self.arrivals, &self.order(), summary, outcomes);
+        let likely = self.arrivals.at_likely_times(|arrival| self.finest_key(arrival));
+        let mut likely_summary = ZoneSummary::new(&self.zones);
+        exact::replay(self.rule, &likely, &likely.by_arrival(), &mut likely_summary, None);
+        summary.estimate(&likely_summary);
+    }
+
+    /// A number for the key of a request in the zone with the most keys in which it has one: the
+    /// client rather than the server.
+    fn finest_key(&self, arrival: &Arrival) -> u32 {
+        let limits = self.rule.limits(arrival.set);
+        let keys = applying(limits, self.arrivals.keys_of(arrival, limits.len()));
+        let finest = keys.max_by_key(|(limit, _)| self.zones[limit.zone].len());
+        let Some((limit, key)) = finest else { return NO_KEY };
+        let before: usize = self.zones[..limit.zone].iter().map(Interner::len).sum();
+        before as u32 + key
     }
 
     /// Replays the requests of a single limit whose keys are independent.
@@ -134,7 +153,9 @@ impl<'r> LimitReplay<'r> {
         // Whether a peak over the limit means a rejection although the requests are undecided.
         let peaks_decide = self.rule.limits_are_alone() && !self.arrivals.have_fractions();
         let lists = summary.lists(zones, &self.arrivals.list, UNITS, peaks_decide);
-        lists.into_report(summary.requests, self.steps(summary))
+        let estimate = summary.likely_rejected().map(|rejected| lists.estimate(rejected));
+        let report = lists.into_report(summary.requests, self.steps(summary));
+        RuleReport { estimate, ..report }
     }
 
     /// The keys that half and twice the burst would have caught, if there is only one limit.
@@ -188,7 +209,10 @@ impl Replay for LimitReplay<'_> {
     }
 
     fn memory_bytes(&self) -> usize {
-        let order_bytes = ByKey::REQUEST_BYTES.max(2 * size_of::<u32>());
+        let mut order_bytes = ByKey::REQUEST_BYTES.max(2 * size_of::<u32>());
+        if self.rule.single_limit().is_none() && !self.arrivals.have_fractions() {
+            order_bytes += size_of::<Arrival>() + size_of::<u32>();
+        }
         let keys: usize = self.zones.iter().map(Interner::len).sum();
         self.arrivals.memory_bytes()
             + self.arrivals.list.len() * order_bytes
@@ -202,8 +226,17 @@ impl Replay for LimitReplay<'_> {
         let rate = self.rule.zones()[limit.zone].parameters.rate.0;
         let burst = u32::try_from(limit.burst / REQUEST).ok()?;
         let by_key = self.by_key(limit);
-        let keys = by_key.iter().map(|(_, times_ms, _)| times_ms);
-        Some(LimitSweep::new(rate, burst, by_key.requests(), keys))
+        let mut sweep = LimitSweep::new(rate, burst, by_key.requests());
+        let mut likely_ms = Vec::new();
+        for (_, times_ms, _) in by_key.iter() {
+            if self.arrivals.have_fractions() {
+                sweep.push(times_ms);
+            } else {
+                likely_arrivals(times_ms, MS_IN_SECOND, &mut likely_ms);
+                sweep.push(&likely_ms);
+            }
+        }
+        Some(sweep)
     }
 
     fn sweep_key(&self, number: u32) -> Option<&[u8]> {

@@ -100,7 +100,17 @@ fn keys(report: &RuleReport) -> BTreeMap<(Option<String>, Vec<u8>), &Trip> {
     keys.map(|key| ((key.limit.clone(), key.key.clone()), key)).collect()
 }
 
+/// What is certain, with undecided requests as rejected ones, and without estimates.
 fn without_doubt(mut report: RuleReport) -> RuleReport {
+    report.estimate = None;
+    report.steps.iter_mut().for_each(|step| step.likely = None);
+    for keys in [&mut report.trips, &mut report.closest] {
+        for key in keys.iter_mut() {
+            // The likeliest peak, and its request.
+            (key.likely_rejected, key.peak, key.margin, key.time_ns, key.line) = Default::default();
+        }
+        keys.sort_by(|one, other| one.key.cmp(&other.key));
+    }
     let keys = report.trips.iter_mut().chain(&mut report.closest);
     for counts in keys.map(|key| &mut key.requests).chain([&mut report.requests]) {
         counts.rejected += std::mem::take(&mut counts.undecided);
@@ -154,6 +164,18 @@ proptest! {
             counts.all(|(least, count)| (least..=least + bounds.undecided).contains(&count))
         };
         prop_assert!(within(&bounds.requests, &truth.requests), "{bounds:?}\n{truth:?}");
+        let is_possible = |likely: u64, known: &RequestCounts| {
+            (known.rejected..=known.rejected + known.undecided).contains(&likely)
+        };
+        let estimate = bounds.estimate.map(|estimate| estimate.rejected);
+        prop_assert!(estimate.is_none_or(|likely| is_possible(likely, &bounds.requests)), "{bounds:?}");
+        for key in bounds.trips.iter().chain(&bounds.closest) {
+            prop_assert_eq!(key.likely_rejected.is_some(), key.requests.undecided > 0);
+            let likely = key.likely_rejected.unwrap_or(key.requests.rejected);
+            prop_assert!(is_possible(likely, &key.requests), "{key:?}");
+            let (lowest, highest) = key.peak_range;
+            prop_assert!(lowest <= key.peak && key.peak <= highest, "{key:?}");
+        }
         let (bounded, truth) = (keys(&bounds), keys(&truth));
         prop_assert!(bounded.keys().eq(truth.keys()));
         for (key, truth) in truth {
