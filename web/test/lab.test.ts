@@ -121,6 +121,11 @@ describe("good clients", () => {
     expect(collateralText(open as RuleAnswer, nothing, null)).toBe(
       "It would catch no client for certain.",
     );
+    const estimate = { keys: 0, rejected: 0 };
+    const unlikely = { ...open, rule: { ...open.rule, estimate } };
+    expect(collateralText(unlikely as RuleAnswer, nothing, null)).toBe(
+      "It would likely catch no client.",
+    );
   });
 
   it("follow the limit line", () => {
@@ -171,7 +176,7 @@ describe("two rules", () => {
     );
     const open = { ...side, undecided_keys: 2 };
     expect(comparedRequests({ first: open, second: side, ...sets })).toMatch(
-      /count as not caught\.$/,
+      /count as caught if that is likely\.$/,
     );
   });
 });

@@ -135,6 +135,21 @@ describe("the rules panel", () => {
     expect(requestsText(all)).toBe(
       "Of 10 requests, it passes 1, delays 2 and rejects 3; 4 are undecided.",
     );
+    const likely = rule({
+      keys: { seen: 1200, tripped: 2, undecided: 4 },
+      requests: { passed: 50, delayed: 0, rejected: 30, undecided: 20 },
+      estimate: { keys: 3, rejected: 41 },
+    });
+    expect(keysText(likely)).toBe(
+      "Of 1,200 clients, about 3 trip the rule (2 for certain, at most 6).",
+    );
+    expect(requestsText(likely)).toBe(
+      "Of 100 requests, it rejects about 41 (30 for certain, at most 50).",
+    );
+    const unlikely = rule({ ...open, estimate: { keys: 0, rejected: 0 } });
+    expect(keysText(unlikely)).toBe(
+      "Of 1,200 clients, likely none trips the rule (none for certain, at most 4).",
+    );
     const named = rule({ trips: [key({ key: "example.org" })] });
     expect(keysText(named)).toBe("Of 3 keys, 1 trips the rule.");
     const nothing = rule({ keys: { seen: 0, tripped: 0, undecided: 0 } });

@@ -23,7 +23,7 @@ pub(crate) fn collateral(
     let mut counts = GoodReason::ALL.map(|reason| ReasonCount { reason, keys: 0 });
     for trip in deciding_trips(&report.trips) {
         let client = traits.assess(&trip.key, values)?;
-        if trip.verdict != Verdict::Rejected {
+        if !trip.is_likely() {
             if client.is_good() && found.clients.len() < LISTED_MAX {
                 found.clients.push(good_client(trip, client.reasons()));
             }
@@ -46,7 +46,7 @@ pub(crate) fn collateral(
     let is_good =
         |trip: &Trip| traits.assess(&trip.key, values).is_some_and(ClientAssessment::is_good);
     let rejected = report.trips.iter().filter(|trip| is_good(trip));
-    found.requests = rejected.map(|trip| trip.requests.rejected).sum();
+    found.requests = rejected.map(Trip::rejected).sum();
     for trip in &report.closest {
         let client = traits.assess(&trip.key, values)?;
         if client.is_good() {
@@ -87,9 +87,9 @@ fn good_client(trip: &Trip, reasons: Vec<GoodReason>) -> GoodClient {
 /// limit of the rule.
 fn deciding_trips(trips: &[Trip]) -> Vec<&Trip> {
     let mut trips: Vec<(usize, &Trip)> = trips.iter().enumerate().collect();
-    let is_undecided = |trip: &Trip| trip.verdict != Verdict::Rejected;
+    let is_open = |trip: &Trip| (!trip.is_likely(), trip.verdict != Verdict::Rejected);
     trips.sort_by(|(at, one), (other_at, other)| {
-        let order = (&one.key, is_undecided(one)).cmp(&(&other.key, is_undecided(other)));
+        let order = (&one.key, is_open(one)).cmp(&(&other.key, is_open(other)));
         order.then(at.cmp(other_at))
     });
     trips.dedup_by(|(_, one), (_, other)| one.key == other.key);

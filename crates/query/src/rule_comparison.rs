@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use weir_rules::{RuleReport, Verdict};
+use weir_rules::RuleReport;
 use weir_view::{KeySet, RuleComparison, RuleSide};
 
 use crate::rules::RuleAnswer;
@@ -10,10 +10,10 @@ use crate::rules::RuleAnswer;
 /// The maximum number of keys in a list.
 const LISTED_MAX: usize = 500;
 
-/// Returns the keys with a rejected request, those farthest over the limit first. A key may occur
-/// once for each limit of the rule.
+/// Returns the keys with a rejected request, certain or likely, those farthest over the limit
+/// first. A key may occur once for each limit of the rule.
 pub(crate) fn caught(report: &RuleReport) -> Vec<Box<[u8]>> {
-    let trips = report.trips.iter().filter(|trip| trip.verdict == Verdict::Rejected);
+    let trips = report.trips.iter().filter(|trip| trip.is_likely());
     trips.map(|trip| trip.key.clone().into_boxed_slice()).collect()
 }
 
@@ -38,7 +38,7 @@ pub fn compare_rules(first: &[RuleAnswer], second: &[RuleAnswer]) -> RuleCompari
 fn side(answers: &[RuleAnswer]) -> RuleSide {
     let mut sum = RuleSide::default();
     for RuleAnswer { rule, .. } in answers {
-        sum.rejected += rule.requests.rejected;
+        sum.rejected += rule.estimate.map_or(rule.requests.rejected, |likely| likely.rejected);
         sum.undecided += rule.requests.undecided;
         sum.undecided_keys += rule.keys.undecided;
     }

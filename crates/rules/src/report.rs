@@ -118,6 +118,18 @@ pub struct Trip {
     pub likely_rejected: Option<u64>,
 }
 
+impl Trip {
+    /// Returns whether a request was rejected, certainly or likely.
+    pub fn is_likely(&self) -> bool {
+        self.verdict == Verdict::Rejected || self.likely_rejected > Some(0)
+    }
+
+    /// Returns the number of rejected requests: the likeliest one if it is not certain.
+    pub fn rejected(&self) -> u64 {
+        self.likely_rejected.unwrap_or(self.requests.rejected)
+    }
+}
+
 /// The likeliest outcome of a replay of which only bounds are certain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Estimate {

@@ -85,8 +85,8 @@ pub use route::{Passed, PassedRates, Route, RouteStage, RouteStageKind, SlowestS
 pub use row_value::RowValue;
 pub use rule_comparison::{KeySet, RuleComparison, RuleSide};
 pub use rules::{
-    Alert, Ban, Exactness, KeyCounts, LinePlace, ReplayedKey, ReplayedRule, RequestCounts,
-    RulesReport, Step, Verdict, write_decision,
+    Alert, Ban, Estimate, Exactness, KeyCounts, LinePlace, ReplayedKey, ReplayedRule,
+    RequestCounts, RulesReport, Step, Verdict, write_decision,
 };
 pub use sources::{CountedSource, CountedSources, IncompleteSource, ReportSource};
 pub use tasks::{

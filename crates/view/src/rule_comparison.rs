@@ -23,11 +23,11 @@ pub struct RuleComparison {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct RuleSide {
-    /// The number of requests that it rejects.
+    /// The number of requests that it rejects; the likeliest one if it is not certain.
     pub rejected: u64,
     /// The number of requests whose outcome is undecided.
     pub undecided: u64,
-    /// The number of keys whose outcome is undecided. They count as not caught.
+    /// The number of keys whose outcome is undecided. They count as caught if that is likely.
     pub undecided_keys: u64,
 }
 

@@ -45,6 +45,10 @@ pub struct ReplayedRule {
     pub keys: KeyCounts,
     /// The numbers of requests that the rule evaluated.
     pub requests: RequestCounts,
+    /// The likeliest outcome, if the log's times only bound the arrivals. Left out otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub estimate: Option<Estimate>,
     /// The keys that tripped the rule or may have, in descending order of margin.
     pub trips: Vec<ReplayedKey>,
     /// Other keys, those closest to the limit first.
@@ -133,6 +137,16 @@ pub struct RequestCounts {
     pub undecided: u64,
 }
 
+/// The likeliest outcome of a rule over a log whose times only bound the arrivals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct Estimate {
+    /// The number of keys with a rejected request, certain or likely.
+    pub keys: u64,
+    /// The number of rejected requests: at least the certain ones, at most the undecided ones more.
+    pub rejected: u64,
+}
+
 /// A key, and how close it came to the limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -166,6 +180,10 @@ pub struct ReplayedKey {
     /// The number of its requests for each outcome.
     #[serde(flatten)]
     pub requests: RequestCounts,
+    /// The likeliest number of its rejected requests. Left out if that is certain or unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub likely_rejected: Option<u64>,
 }
 
 /// What another setting would have caught.
@@ -178,6 +196,11 @@ pub struct Step {
     pub tripped: u64,
     /// The number of keys whose outcome is undecided.
     pub undecided: u64,
+    /// The number of keys that would have tripped the rule, certainly or likely, if there is an
+    /// estimate. Left out otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub likely: Option<u64>,
 }
 
 /// A ban.
@@ -245,6 +268,7 @@ impl ReplayedRule {
                 .then_some([millionths(trip.peak_range.0), millionths(trip.peak_range.1)]),
             margin: millionths(trip.margin),
             requests: trip.requests.into(),
+            likely_rejected: trip.likely_rejected,
         };
         let ban = |ban: weir_rules::Ban| Ban {
             key: lossy_text(&ban.key),
@@ -271,6 +295,7 @@ impl ReplayedRule {
             setting: step.setting,
             tripped: step.tripped,
             undecided: step.undecided,
+            likely: step.likely,
         };
         let weir_rules::KeyCounts { seen, tripped, undecided } = report.keys;
         let not_followed: Vec<String> = rule.notes().iter().map(|note| note.to_string()).collect();
@@ -287,6 +312,9 @@ impl ReplayedRule {
             not_followed,
             keys: KeyCounts { seen, tripped, undecided },
             requests: report.requests.into(),
+            estimate: report
+                .estimate
+                .map(|weir_rules::Estimate { keys, rejected }| Estimate { keys, rejected }),
             trips: report.trips.into_iter().map(key).collect(),
             closest: report.closest.into_iter().map(key).collect(),
             curve: None,

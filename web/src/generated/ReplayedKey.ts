@@ -46,6 +46,10 @@ peak_range?: [number, number],
  */
 margin: number, 
 /**
+ * The likeliest number of its rejected requests. Left out if that is certain or unknown.
+ */
+likely_rejected?: number, 
+/**
  * Let through at once.
  */
 passed: number, 

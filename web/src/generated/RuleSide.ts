@@ -6,7 +6,7 @@
  */
 export type RuleSide = { 
 /**
- * The number of requests that it rejects.
+ * The number of requests that it rejects; the likeliest one if it is not certain.
  */
 rejected: number, 
 /**
@@ -14,6 +14,6 @@ rejected: number,
  */
 undecided: number, 
 /**
- * The number of keys whose outcome is undecided. They count as not caught.
+ * The number of keys whose outcome is undecided. They count as caught if that is likely.
  */
 undecided_keys: number, };

@@ -15,4 +15,9 @@ tripped: number,
 /**
  * The number of keys whose outcome is undecided.
  */
-undecided: number, };
+undecided: number, 
+/**
+ * The number of keys that would have tripped the rule, certainly or likely, if there is an
+ * estimate. Left out otherwise.
+ */
+likely?: number, };

@@ -13,7 +13,7 @@ import { StoryButton } from "../story/StoryButton";
 import { LogText } from "../views/LogText";
 import { REASON_TITLES, reasonText } from "./good";
 import { position, verdictAt } from "./limit";
-import { isClient, keyWords, VERDICTS } from "./words";
+import { boundsText, isClient, keyWords, verdictWord } from "./words";
 
 /** Keys that are shown until the person asks for more. */
 const SHOWN = 20;
@@ -127,9 +127,9 @@ function KeyRow({ of: key, good, burst, verdict, scale }: RowProps) {
         {trimmed(key.peak, 1)}
       </td>
       <td class="number">{`${over > 0 ? "+" : over < 0 ? "−" : ""}${trimmed(Math.abs(over), 1)}`}</td>
-      <td>{VERDICTS[verdict]}</td>
+      <td>{verdictWord(verdict, over > 0)}</td>
       <td class="number extra" title={requestsTitle(key)}>
-        {count(key.rejected)}
+        {count(key.likely_rejected ?? key.rejected)}
       </td>
       <td class="extra">{stampText(key.time)}</td>
     </tr>
@@ -169,8 +169,12 @@ function rangeTitle({ peak_range }: ReplayedKey): string | undefined {
   return `between ${trimmed(lowest, 1)} and ${trimmed(highest, 1)}`;
 }
 
-function requestsTitle({ passed, delayed, rejected, undecided }: ReplayedKey): string {
+function requestsTitle(key: ReplayedKey): string {
+  const { passed, delayed, rejected, undecided, likely_rejected } = key;
   const all = plural(passed + delayed + rejected + undecided, "request");
+  if (likely_rejected !== undefined) {
+    return `${all}: about ${count(likely_rejected)} rejected${boundsText(rejected, undecided)}`;
+  }
   const open = undecided > 0 ? `, ${count(undecided)} undecided` : "";
   return `${all}: ${count(passed)} passed, ${count(delayed)} delayed, ${count(rejected)} rejected${open}`;
 }

@@ -40,7 +40,7 @@ export function goodAbove({ peaks }: Collateral, burst: number): number {
 
 /**
  * `It would catch 14 clients, 3 of them good: 1 signed in, 2 search crawlers.` With `burst`, the
- * sentence is about that burst, and the times are taken as they are logged.
+ * sentence is about that burst.
  */
 export function collateralText(
   answer: RuleAnswer,
@@ -54,10 +54,15 @@ export function collateralText(
   }
   const { judged, good, reasons, requests } = collateral;
   if (judged === 0) {
-    const isOpen = answer.rule.keys.undecided > 0;
-    return `It would catch no client${isOpen ? " for certain" : ""}.`;
+    const { estimate, keys } = answer.rule;
+    const isOpen = keys.undecided > 0;
+    const open = estimate
+      ? "It would likely catch no client."
+      : "It would catch no client for certain.";
+    return isOpen ? open : "It would catch no client.";
   }
-  const caught = `It would catch ${plural(judged, "client")}, ${goodText(good)}`;
+  const about = answer.rule.estimate && answer.rule.keys.undecided > 0 ? "about " : "";
+  const caught = `It would catch ${about}${plural(judged, "client")}, ${goodText(good)}`;
   if (good === 0) return `${caught}.`;
   const parts = reasons.map(({ reason, keys }) => {
     const { one, many } = REASONS[reason];

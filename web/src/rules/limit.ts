@@ -19,7 +19,11 @@ export function stopsOf({ rule, curve }: RuleAnswer): Stop[] {
   const at = points.findIndex((point) => point.burst >= burst);
   if (points[at]?.burst === burst) return points;
   // The curve does not have it, but the rule was replayed with it.
-  const own = { burst, keys: keysOver(curve, burst), requests: rule.requests.rejected };
+  const own = {
+    burst,
+    keys: keysOver(curve, burst),
+    requests: rule.estimate?.rejected ?? rule.requests.rejected,
+  };
   return at < 0 ? [...points, own] : [...points.slice(0, at), own, ...points.slice(at)];
 }
 

@@ -38,25 +38,52 @@ export function keyWords({ trips, closest }: ReplayedRule): { one: string; many:
   return areClients ? { one: "client", many: "clients" } : { one: "key", many: "keys" };
 }
 
+/** The word for the verdict about a key, whose requests may only be likely to be rejected. */
+export function verdictWord(verdict: Verdict, isLikely: boolean): string {
+  return verdict === "undecided" && isLikely ? "likely trips" : VERDICTS[verdict];
+}
+
+/** ` (3 for certain, at most 7)`; nothing if the number is known. */
+export function boundsText(least: number, undecided: number): string {
+  if (undecided === 0) return "";
+  return ` (${least === 0 ? "none" : count(least)} for certain, at most ${count(least + undecided)})`;
+}
+
 function undecidedText(undecided: number): string {
   return `${count(undecided)} ${undecided > 1 ? "are" : "is"} undecided`;
 }
 
-/** `Of 812 clients, 3 trip the rule, and 2 are undecided.` */
+/**
+ * `Of 812 clients, 3 trip the rule, and 2 are undecided.` With an estimate `Of 812 clients, about 4
+ * trip the rule (3 for certain, at most 5).`
+ */
 export function keysText(rule: ReplayedRule): string {
   const { one, many } = keyWords(rule);
   const { seen, tripped, undecided }: KeyCounts = rule.keys;
   if (seen === 0) return "The rule applies to no request.";
+  if (rule.estimate && undecided > 0) {
+    const { keys } = rule.estimate;
+    const likely =
+      keys === 0 ? "likely none trips" : `about ${count(keys)} ${keys > 1 ? "trip" : "trips"}`;
+    return `Of ${plural(seen, one, many)}, ${likely} the rule${boundsText(tripped, undecided)}.`;
+  }
   const trip = `${tripped === 0 ? "none" : count(tripped)} ${tripped > 1 ? "trip" : "trips"}`;
   const open = undecided > 0 ? `, and ${undecidedText(undecided)}` : "";
   return `Of ${plural(seen, one, many)}, ${trip} the rule${open}.`;
 }
 
-/** `Of 9,000 requests it passes 8,000, delays 400 and rejects 600.` */
-export function requestsText({ requests }: ReplayedRule): string {
+/**
+ * `Of 9,000 requests it passes 8,000, delays 400 and rejects 600.` With an estimate `Of 9,000
+ * requests, it rejects about 640 (600 for certain, at most 700).`
+ */
+export function requestsText({ requests, estimate }: ReplayedRule): string {
   const { passed, delayed, rejected, undecided }: RequestCounts = requests;
   const all = passed + delayed + rejected + undecided;
   if (all === 0) return "";
+  if (estimate && undecided > 0) {
+    const bounds = boundsText(rejected, undecided);
+    return `Of ${plural(all, "request")}, it rejects about ${count(estimate.rejected)}${bounds}.`;
+  }
   const parts = [`passes ${count(passed)}`];
   if (delayed > 0) parts.push(`delays ${count(delayed)}`);
   parts.push(`rejects ${count(rejected)}`);
@@ -76,20 +103,26 @@ export function exactnessText({ exactness, not_followed = [] }: ReplayedRule): s
 export function briefText({ rules }: RulesAnswer): string {
   const [first] = rules;
   if (rules.length !== 1 || !first) {
-    const tripped = rules.filter(({ rule }) => rule.keys.tripped > 0 || rule.bans.length > 0);
+    const tripped = rules.filter(({ rule }) => likelyKeys(rule) > 0 || rule.bans.length > 0);
     return `${plural(rules.length, "rule")}, ${count(tripped.length)} tripped`;
   }
   const { one, many } = keyWords(first.rule);
-  const { tripped } = first.rule.keys;
+  const tripped = likelyKeys(first.rule);
   return `1 rule, ${tripped === 0 ? `no ${one}` : plural(tripped, one, many)} tripped it`;
+}
+
+/** The keys that trip the rule, certainly or likely. */
+function likelyKeys({ keys, estimate }: ReplayedRule): number {
+  return estimate?.keys ?? keys.tripped;
 }
 
 /** `This rule rejects 400 requests, the other 620.` */
 export function comparedRequests({ first, second }: RuleComparison): string {
   const open = first.undecided_keys + second.undecided_keys;
-  const rest = open > 0 ? " Undecided clients count as not caught." : "";
+  const rest = open > 0 ? " Undecided clients count as caught if that is likely." : "";
+  const about = first.undecided + second.undecided > 0 ? "about " : "";
   return (
-    `This rule rejects ${plural(first.rejected, "request")}, the other ` +
+    `This rule rejects ${about}${plural(first.rejected, "request")}, the other ${about}` +
     `${count(second.rejected)}.${rest}`
   );
 }

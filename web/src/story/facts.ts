@@ -8,6 +8,7 @@ import type { ReplayedKey } from "../generated/ReplayedKey";
 import type { ReplayedRule } from "../generated/ReplayedRule";
 import type { Report } from "../generated/Report";
 import type { RuleAnswer } from "../generated/RuleAnswer";
+import { boundsText } from "../rules/words";
 
 /** The longest silences that are told. */
 const GAPS_MAX = 3;
@@ -95,18 +96,27 @@ export function ruleText(rule: ReplayedRule, client: string): string {
   return seen > 0 ? "It stayed below." : "It sees none of its requests.";
 }
 
-function keyText({ verdict, peak, margin, time, rejected, delayed, limit }: ReplayedKey): string {
+function keyText(key: ReplayedKey): string {
+  const { verdict, peak, margin, time, delayed, limit } = key;
   const name = limit === undefined ? "" : `${limit}: `;
   const worst = `peak ${trimmed(peak, 1)}`;
   if (verdict === "rejected") {
     return (
       `${name}tripped, first ${stampText(time)}: ${worst}, ${trimmed(margin, 1)} over, ` +
-      `${plural(rejected, "request")} rejected`
+      rejectedText(key)
     );
   }
   if (verdict === "delayed") return `${name}${plural(delayed, "request")} delayed, ${worst}`;
+  if (verdict === "undecided" && key.likely_rejected) {
+    return `${name}likely tripped: ${worst}, ${rejectedText(key)}`;
+  }
   if (verdict === "undecided") return `${name}undecided, ${worst}`;
   return `${name}stayed below, ${worst}, ${trimmed(-margin, 1)} to spare`;
+}
+
+function rejectedText({ rejected, undecided, likely_rejected }: ReplayedKey): string {
+  if (likely_rejected === undefined) return `${plural(rejected, "request")} rejected`;
+  return `about ${plural(likely_rejected, "request")} rejected${boundsText(rejected, undecided)}`;
 }
 
 function secondsBetween(from: string, to: string): number {

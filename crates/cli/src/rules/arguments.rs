@@ -51,6 +51,11 @@ pub(crate) struct RulesArguments {
     #[arg(long, conflicts_with = "decisions")]
     pub(super) suggest: bool,
 
+    /// When to exit with 3: if a request is rejected for certain, or also if that is likely or
+    /// possible where the log only bounds the times
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = FailOn::Certain)]
+    pub(super) fail_on: FailOn,
+
     /// Print this many clients or other keys of each rule
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(super) top: usize,
@@ -62,6 +67,17 @@ pub(crate) struct RulesArguments {
 
     #[command(flatten)]
     pub(super) logs: LogArguments,
+}
+
+/// How sure a rejection has to be for exit code 3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum FailOn {
+    /// A request is rejected, however its time lies within its second
+    Certain,
+    /// A request is rejected at the likeliest times
+    Likely,
+    /// The log does not rule it out
+    Possible,
 }
 
 /// A family of rules, by its name.

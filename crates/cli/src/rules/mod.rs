@@ -14,6 +14,7 @@ use weir_query::{limit_curve, suggestion};
 use weir_rules::{LimitSweep, Rule, RuleReport};
 use weir_view::{CountedSource, CountedSources, IncompleteSource, ReplayedRule, RulesReport};
 
+use arguments::FailOn;
 pub(crate) use arguments::RulesArguments;
 
 use self::load::LoadedRules;
@@ -87,7 +88,7 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
         true => print_decisions(replays, &rules)?,
         false => replays.finish(None),
     };
-    let exit = exit_of(&reports, has_failed);
+    let exit = exit_of(&reports, has_failed, arguments.fail_on);
     let replayed = reports.into_iter().zip(&rules);
     let replayed = replayed.map(|(report, rule)| ReplayedRule::new(&**rule, report, &source_names));
     let mut report = RulesReport { rules: replayed.collect(), read };
@@ -163,9 +164,15 @@ fn counted_sources<'a>(
     }
 }
 
-fn exit_of(reports: &[RuleReport], has_failed: bool) -> Exit {
+fn exit_of(reports: &[RuleReport], has_failed: bool, fail_on: FailOn) -> Exit {
     let has_rejected = |report: &RuleReport| {
-        report.keys.tripped > 0 || !report.bans.is_empty() || !report.alerts.is_empty()
+        let is_likely = report.estimate.is_some_and(|likely| likely.keys > 0);
+        let is_possible = report.keys.undecided > 0 || report.requests.undecided > 0;
+        report.keys.tripped > 0
+            || !report.bans.is_empty()
+            || !report.alerts.is_empty()
+            || fail_on != FailOn::Certain && is_likely
+            || fail_on == FailOn::Possible && is_possible
     };
     match () {
         () if has_failed => Exit::Failed,

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use weir_core::{Timestamp, Zone, format_rfc3339, parse_rfc3339};
 use weir_view::{
-    Alert, Ban, CurvePoint, LimitCurve, LinePlace, ReplayedKey, ReplayedRule, RulesReport,
-    Suggestion, Verdict,
+    Alert, Ban, CurvePoint, Estimate, LimitCurve, LinePlace, ReplayedKey, ReplayedRule,
+    RequestCounts, RulesReport, Step, Suggestion, Verdict,
 };
 
 use crate::display::{safe, separated};
@@ -26,6 +26,7 @@ pub(super) fn rules(report: &RulesReport, top: usize, zone: Option<&Zone>) -> St
 fn one(rule: &ReplayedRule, top: usize, zone: Option<&Zone>) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{}  {}", safe(&rule.name), safe(&rule.description));
+    text += &likely(rule);
     let keys = &rule.keys;
     let _ = write!(text, "{}, {} tripped", count(keys.seen, "key"), separated(keys.tripped));
     if keys.undecided > 0 {
@@ -57,12 +58,7 @@ fn one(rule: &ReplayedRule, top: usize, zone: Option<&Zone>) -> String {
         let _ = writeln!(text, "Note: {}", safe(note));
     }
     for step in &rule.steps {
-        let undecided = match step.undecided {
-            0 => String::new(),
-            undecided => format!(", {} undecided", separated(undecided)),
-        };
-        let tripped = count(step.tripped, "key");
-        let _ = writeln!(text, "With {}: {tripped} tripped{undecided}", safe(&step.setting));
+        let _ = writeln!(text, "With {}: {}", safe(&step.setting), tripped(step));
     }
     let keys: Vec<&ReplayedKey> = rule.trips.iter().chain(&rule.closest).take(top).collect();
     if !keys.is_empty() {
@@ -88,6 +84,45 @@ fn one(rule: &ReplayedRule, top: usize, zone: Option<&Zone>) -> String {
         text += &self::suggestion(rule, suggestion);
     }
     text
+}
+
+/// The likeliest outcome in a sentence, if only bounds are certain.
+fn likely(rule: &ReplayedRule) -> String {
+    let RequestCounts { rejected: least, undecided, .. } = rule.requests;
+    let Some(Estimate { keys, rejected }) = rule.estimate else { return String::new() };
+    let most = separated(least + undecided);
+    match (keys, undecided) {
+        (0, 0) => String::new(),
+        (0, _) => format!("Likely no request would be rejected (at most {most})\n"),
+        (_, 0) => format!(
+            "{} would be rejected {} for certain\n",
+            count(keys, "key"),
+            count(least, "time")
+        ),
+        _ => format!(
+            "{} would be rejected about {} (certainly {}, at most {most})\n",
+            count(keys, "key"),
+            count(rejected, "time"),
+            separated(least),
+        ),
+    }
+}
+
+/// The keys that another setting would have caught.
+fn tripped(step: &Step) -> String {
+    let &Step { tripped, undecided, likely, .. } = step;
+    match (undecided, likely) {
+        (0, _) => format!("{} tripped", count(tripped, "key")),
+        (_, None) => {
+            format!("{} tripped, {} undecided", count(tripped, "key"), separated(undecided))
+        }
+        (_, Some(likely)) => format!(
+            "about {} tripped (certainly {}, at most {})",
+            count(likely, "key"),
+            separated(tripped),
+            separated(tripped + undecided),
+        ),
+    }
 }
 
 /// The first alerts, one on a line.
@@ -153,13 +188,14 @@ fn table(keys: &[&ReplayedKey], zone: Option<&Zone>) -> String {
             fit_middle(&safe(&key.key), KEY_WIDTH) + &limit.unwrap_or_default(),
             match key.verdict {
                 Verdict::Rejected => "tripped",
+                Verdict::Undecided if key.likely_rejected > Some(0) => "likely",
                 Verdict::Undecided => "undecided",
                 Verdict::Passed | Verdict::Delayed => "",
             }
             .to_owned(),
             peak(key),
             format!("{:+.3}", key.margin),
-            separated(key.requests.rejected),
+            rejected(key),
             separated(key.requests.delayed),
             separated(key.requests.passed),
             in_zone(&key.time, zone),
@@ -251,6 +287,18 @@ fn peak(key: &ReplayedKey) -> String {
     match key.peak_range {
         Some([lowest, highest]) => format!("{lowest:.3}-{highest:.3}"),
         None => format!("{:.3}", key.peak),
+    }
+}
+
+/// Formats the number of rejected requests, or the likeliest one and the range that contains it.
+fn rejected(key: &ReplayedKey) -> String {
+    let RequestCounts { rejected, undecided, .. } = key.requests;
+    match key.likely_rejected {
+        Some(likely) => {
+            let most = separated(rejected + undecided);
+            format!("{} ({}-{most})", separated(likely), separated(rejected))
+        }
+        None => separated(rejected),
     }
 }
 
