@@ -10,7 +10,7 @@ use weir_core::AddressBlock;
 use weir_ingest::DataSet;
 use weir_query::{NoLines, RuleAnswer, RuleOptions, compare_rules, replay_rules};
 use weir_rules::Rule;
-use weir_view::{GoodReason, Verdict};
+use weir_view::{GoodReason, ReplayedKey, Verdict};
 
 use crate::all_records;
 
@@ -138,10 +138,15 @@ fn answers(data: &Arc<DataSet>, texts: &[&str], jobs: usize) -> Vec<RuleAnswer> 
         .expect("it is not abandoned")
 }
 
-/// Returns the names of the keys that an answer lists as rejected.
+/// Returns the names of the keys that an answer lists as rejected, certainly or likely.
 fn tripped(answer: &RuleAnswer) -> BTreeSet<String> {
-    let trips = answer.rule.trips.iter().filter(|key| key.verdict == Verdict::Rejected);
-    trips.map(|key| key.key.clone()).collect()
+    let is_caught =
+        |key: &&ReplayedKey| key.verdict == Verdict::Rejected || key.likely_rejected > Some(0);
+    answer.rule.trips.iter().filter(is_caught).map(|key| key.key.clone()).collect()
+}
+
+fn rejected(key: &ReplayedKey) -> u64 {
+    key.likely_rejected.unwrap_or(key.requests.rejected)
 }
 
 #[tokio::test]
@@ -169,7 +174,7 @@ async fn the_good_clients_that_a_rule_catches_are_those_of_a_naive_count() {
                 assert_eq!(count.keys, good.iter().filter(has).count() as u64, "{count:?}");
             }
             let rejected = answer.rule.trips.iter().filter(|key| reasons.contains_key(&key.key));
-            assert_eq!(found.requests, rejected.map(|key| key.requests.rejected).sum::<u64>());
+            assert_eq!(found.requests, rejected.map(self::rejected).sum::<u64>());
             let listed = answer.rule.trips.iter().chain(&answer.rule.closest);
             let marked: BTreeMap<_, BTreeSet<_>> = found
                 .clients
@@ -231,6 +236,10 @@ async fn a_grid_has_what_each_setting_catches_and_names_who_is_next_to_the_knee(
                 let own = sweep.settings(0..sweep.keys(), sweep.rate(), &[*burst])[0];
                 let cell = (grid.keys[row][column], grid.requests[row][column]);
                 assert_eq!(cell, (own.keys, own.requests), "{rate:?} {burst}");
+                // The sentence, the list and the curve have the same numbers.
+                let estimate = single.rule.estimate.expect("whole seconds");
+                assert_eq!(cell, (estimate.keys, estimate.rejected), "{rate:?} {burst}");
+                assert_eq!(single.rule.trips.iter().map(rejected).sum::<u64>(), estimate.rejected);
             }
         }
         let advice = grid.advice.expect("requests");
@@ -276,7 +285,8 @@ async fn two_rules_catch_what_naive_sets_say() {
         assert_eq!(listed(&compared.first_only), &sets[0] - &sets[1]);
         assert_eq!(listed(&compared.second_only), &sets[1] - &sets[0]);
         for (side, answer) in [(compared.first, &found[0]), (compared.second, &found[1])] {
-            assert_eq!(side.rejected, answer.rule.requests.rejected);
+            let likely = answer.rule.estimate.map(|estimate| estimate.rejected);
+            assert_eq!(side.rejected, likely.unwrap_or(answer.rule.requests.rejected));
             assert_eq!(side.undecided_keys, answer.rule.keys.undecided);
         }
     }
