@@ -14,7 +14,7 @@ use weir_observe::capture::{CaptureError, PendingCapture};
 use weir_observe::task::TaskKind;
 use weir_sync::ReadWriteLock;
 
-use crate::access::key_refresh::refresh_keys;
+use crate::access::key_refresh::{refresh_directory, refresh_keys};
 use crate::access_log::AccessLog;
 use crate::answer::answer;
 use crate::backend::watch;
@@ -239,6 +239,18 @@ impl GatewayHandle {
         for verifier in routing.verifiers() {
             if !before.verifiers().any(|kept| Arc::ptr_eq(kept, verifier)) {
                 tokio::spawn(KEY_REFRESH.observe(verifier.name(), refresh_keys(verifier)));
+            }
+        }
+        let directories = |routing: &Routing| {
+            let crawlers = routing.crawlers.iter();
+            crawlers
+                .flat_map(|it| it.directories().map(|(keys, name)| (keys.clone(), name.clone())))
+                .collect::<Vec<_>>()
+        };
+        let known = directories(&before);
+        for (keys, name) in directories(&routing) {
+            if !known.iter().any(|(kept, _)| Arc::ptr_eq(kept, &keys)) {
+                tokio::spawn(KEY_REFRESH.observe(name, refresh_directory(&keys)));
             }
         }
         if let Some(traces) = &routing.traces

@@ -18,6 +18,7 @@ mod choice;
 mod clock_watch;
 mod config;
 mod counts;
+mod crawlers;
 pub mod fetch;
 mod forward;
 mod gateway;
@@ -49,6 +50,7 @@ pub use config::{
     RouteConfig, RouteTarget, Secret, SessionConfig, Timeouts,
 };
 pub use counts::{BackendCounts, GatewayCounts, ServerCounts};
+pub use crawlers::CrawlerConfig;
 pub use gateway::{Gateway, GatewayHandle};
 pub use header_fields::ClientFields;
 pub use header_fields::trusted_networks::{InvalidNetwork, TrustedNetwork, TrustedNetworks};

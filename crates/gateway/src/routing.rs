@@ -11,6 +11,7 @@ use crate::access::cors::preflight_method;
 use crate::backend::Backend;
 use crate::choice::{Lookup, Template};
 use crate::config::{Choice, Config, IssuerConfig, RouteConfig, RouteTarget};
+use crate::crawlers::Crawlers;
 use crate::header_fields::ClientFields;
 use crate::header_fields::trusted_networks::TrustedNetworks;
 use crate::identifiers::IdentifierConfig;
@@ -42,6 +43,8 @@ pub(crate) struct Routing {
     pub(crate) client_fields: Arc<ClientFields>,
     /// The networks of trusted proxies.
     pub(crate) trusted: TrustedNetworks,
+    /// The crawlers whose signatures are verified, if any.
+    pub(crate) crawlers: Option<Arc<Crawlers>>,
     /// The exporter of spans, if traces are on.
     pub(crate) traces: Option<Arc<Traces>>,
 }
@@ -122,6 +125,11 @@ impl Routing {
             challenges,
             client_fields: client_fields(config),
             trusted: config.trusted_networks.clone(),
+            crawlers: config.crawlers.as_ref().map(|crawlers| {
+                let kept = before.and_then(|before| before.crawlers.clone());
+                let kept = kept.filter(|kept| kept.config() == crawlers);
+                kept.unwrap_or_else(|| Arc::new(Crawlers::new(crawlers)))
+            }),
             traces: config.traces.as_ref().map(|traces| {
                 let kept = before.and_then(|before| before.traces.clone());
                 let kept = kept.filter(|kept| kept.config() == traces);
@@ -322,6 +330,8 @@ fn client_fields(config: &Config) -> Arc<ClientFields> {
         let of_certificate = route.certificate.fields.iter().map(|(name, _)| name);
         fields.removed.extend(of_claims.chain(of_certificate).cloned());
     }
+    let of_crawlers = config.crawlers.as_ref().and_then(|crawlers| crawlers.field.clone());
+    fields.removed.extend(of_crawlers);
     Arc::new(fields)
 }
 

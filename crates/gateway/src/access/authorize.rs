@@ -25,7 +25,7 @@ pub(crate) async fn authorize(
 
 /// The system time in seconds since 1970. A clock before 1970 would make no token look expired, so
 /// it counts as the end of time instead.
-pub(super) fn now_unix_s() -> i64 {
+pub(crate) fn now_unix_s() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(i64::MAX, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
 }

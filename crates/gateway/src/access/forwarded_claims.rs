@@ -25,7 +25,7 @@ pub struct ForwardedClaims {
 /// What a backend is told about the user of a request, and what its route changes besides.
 #[derive(Debug, Default)]
 pub(crate) struct UserFields {
-    pub(super) fields: Vec<(HeaderName, HeaderValue)>,
+    pub(crate) fields: Vec<(HeaderName, HeaderValue)>,
     hides_token: bool,
     /// What the route changes besides, if anything.
     pub(crate) changes: Option<Arc<RouteChanges>>,

@@ -12,12 +12,13 @@ use weir_net::{Body, Client, IncomingBody, Peer, Scheme};
 use weir_observe::mark;
 
 use self::fields::AnswerFields;
-use crate::access::authorize::{authorize, claim_text};
+use crate::access::authorize::{authorize, claim_text, now_unix_s};
 use crate::access::forwarded_claims::{UnusableClaim, UserFields};
 use crate::access::token_place::move_token;
 use crate::backend::Backend;
 use crate::capture;
 use crate::config::{RouteConfig, RouteTarget};
+use crate::crawlers::CrawlerSignature;
 use crate::forward::{ForwardContext, forward};
 use crate::header_fields::RequestOrigin;
 use crate::header_fields::sender::Sender;
@@ -115,6 +116,8 @@ struct RouteMatch<'a> {
     token: Option<Arc<VerifiedToken>>,
     /// Whether the token was in another place than `Authorization`.
     was_moved: bool,
+    /// The signature of a crawler, if there is one.
+    signature: Option<Box<CrawlerSignature>>,
 }
 
 /// Checks a request, and returns its backend and its session there.
@@ -126,13 +129,17 @@ async fn admit(
     fields: &mut AnswerFields,
 ) -> Result<Destination, Refusal> {
     let matched = match_route(routing, request, from.is_tls, record, fields);
-    let RouteMatch { route, was_moved, token } =
+    let RouteMatch { route, was_moved, token, .. } =
         verify_within_limits(routing, request, from, matched, record, fields).await?;
     let mut user = match &token {
         Some(token) => check_claims(&route.config, token, was_moved)?,
         None => UserFields::default(),
     };
     route.config.certificate.tell(from.certificate, &mut user)?;
+    let field = routing.crawlers.as_ref().and_then(|crawlers| crawlers.config().field.as_ref());
+    if let (Some(field), Some(crawler)) = (field, &record.crawler) {
+        user.fields.extend(HeaderValue::from_str(crawler).map(|host| (field.clone(), host)));
+    }
     user.changes.clone_from(&route.changes);
     let backend = choose(routing, route, token.as_deref(), record).await?;
     let session = match (&route.sessions, &token) {
@@ -179,6 +186,8 @@ fn match_route<'a>(
         }
     };
     record.route = Some(route.name.clone());
+    // Before anything of the request is changed.
+    let signature = read_signature(routing, request, is_tls, record);
     fields.changes.clone_from(&route.changes);
     record.lap("route", || &*route.name);
     if let Some(cors) = &route.config.cors {
@@ -195,7 +204,7 @@ fn match_route<'a>(
     let moved = move_token(token_places, cors.as_ref(), request, is_tls)?;
     let was_moved = moved.is_some();
     fields.subprotocol = moved.and_then(|moved| moved.subprotocol);
-    Ok(RouteMatch { route, token: None, was_moved })
+    Ok(RouteMatch { route, token: None, was_moved, signature })
 }
 
 /// Verifies the token of a request if its route needs one, and counts the request in all limits:
@@ -215,6 +224,7 @@ async fn verify_within_limits<'a>(
     counting.count(LimitPhase::BeforeToken, named, None, record);
     let verified = match matched {
         Ok(matched) if counting.admission.rejected.is_none() => {
+            note_crawler(routing, matched.signature.as_deref(), record);
             match matched.route.config.certificate.check(from.certificate) {
                 Ok(()) => verify_token(request, matched, record, fields).await,
                 Err(fault) => Err(fault.into()),
@@ -236,6 +246,25 @@ async fn verify_within_limits<'a>(
         record.lap("delay", || "by the limits");
     }
     verified
+}
+
+/// Reads the signature of a crawler.
+fn read_signature(
+    routing: &Routing,
+    request: &Parts,
+    is_tls: bool,
+    record: &OpenRecord,
+) -> Option<Box<CrawlerSignature>> {
+    let read = routing.crawlers.as_ref()?.read(request, is_tls, now_unix_s())?;
+    read.map(Box::new).map_err(|fault| record.lap("crawler", || fault.text())).ok()
+}
+
+/// Verifies the signature of a crawler, and records its agent.
+fn note_crawler(routing: &Routing, signature: Option<&CrawlerSignature>, record: &mut OpenRecord) {
+    let Some((crawlers, signature)) = routing.crawlers.as_ref().zip(signature) else { return };
+    let verified = crawlers.verify(signature, now_unix_s());
+    record.lap("crawler", || verified.as_ref().map_or_else(|fault| fault.text(), |_| "verified"));
+    record.crawler = verified.ok().cloned();
 }
 
 async fn verify_token<'a>(

@@ -9,6 +9,7 @@ mod claims;
 mod client_certificate;
 mod condition;
 mod cors;
+mod crawlers;
 mod encoded_slashes;
 mod file;
 mod folder;
@@ -55,6 +56,7 @@ use self::table::TableReader;
 pub use self::target::{Choice, RouteTarget};
 use crate::access::challenge::Challenges;
 use crate::access_log::AccessLogConfig;
+use crate::crawlers::CrawlerConfig;
 use crate::fetch::Authorities;
 use crate::header_fields::trusted_networks::{TrustedNetwork, TrustedNetworks};
 use crate::header_fields::{self, ClientFields};
@@ -96,6 +98,8 @@ pub struct Config {
     pub limits: Vec<LimitConfig>,
     /// The access log, if it is on.
     pub access_log: Option<AccessLogConfig>,
+    /// The crawlers whose signatures are verified, if any.
+    pub crawlers: Option<CrawlerConfig>,
     /// The export of spans, if it is on.
     pub traces: Option<TraceConfig>,
     /// Settings that are probably not meant, in the order of the lines.
@@ -267,6 +271,7 @@ fn read_document(
     let limits = limit_tables.into_iter();
     let limits = limits.filter_map(|table| limit::read(table, folder)).collect();
     let access_log = root.table("access_log").and_then(|table| access_log::read(table, folder));
+    let crawlers = root.table("crawlers").and_then(|table| crawlers::read(table, folder));
     root.finish();
     Some(Config {
         listen: listen?,
@@ -281,6 +286,7 @@ fn read_document(
         routes,
         limits,
         access_log,
+        crawlers,
         traces,
         warnings: Vec::new(),
     })

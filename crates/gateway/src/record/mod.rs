@@ -17,7 +17,7 @@ pub use self::recorder::Recorder;
 pub(crate) use self::refused_head::record_refused_head;
 
 /// The extra fields of the gateway's records, in the order in which [`OpenRecord`] writes them.
-pub(crate) const EXTRA_FIELDS: [&str; 13] = [
+pub(crate) const EXTRA_FIELDS: [&str; 14] = [
     "route",
     "backend",
     "backend_address",
@@ -31,6 +31,7 @@ pub(crate) const EXTRA_FIELDS: [&str; 13] = [
     "request_id",
     "trace_id",
     "ssl_client_s_dn",
+    "crawler_verified",
 ];
 
 /// The known fields that are added to [`ARRIVAL_FIELDS`] after the answer.

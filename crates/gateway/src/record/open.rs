@@ -56,6 +56,8 @@ pub(crate) struct OpenRecord {
     outcome: Outcome,
     /// The certificate of the client, if it has presented one.
     pub(crate) certificate: Option<Arc<ClientCertificate>>,
+    /// The host of the crawler that has signed the request.
+    pub(crate) crawler: Option<Arc<str>>,
     /// The capture of the request, if a capture is pending.
     pub(crate) capture: Option<OpenCapture>,
 }
@@ -114,6 +116,7 @@ impl OpenRecord {
             bytes: 0,
             outcome: Outcome::Abandoned,
             certificate: None,
+            crawler: None,
             capture,
         })
     }
@@ -228,6 +231,7 @@ impl OpenRecord {
             names.and_then(|names| Some(names.request_id.as_ref()?.as_bytes())),
             names.and_then(|names| Some(names.trace_id.as_ref()?.as_bytes())),
             subject.filter(|subject| !subject.is_empty()),
+            self.crawler.as_ref().map(|crawler| crawler.as_bytes()),
         ];
         let extra = extra.into_iter().map(|value| value.map(str::as_bytes)).chain(names);
         for (index, value) in extra.enumerate() {

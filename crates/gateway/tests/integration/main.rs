@@ -16,6 +16,7 @@ mod client_certificates;
 mod clients_that_leave;
 mod configuration;
 mod connections;
+mod crawlers;
 mod documentation;
 mod documented_examples;
 mod early_answers;

@@ -1,6 +1,9 @@
 //! RSA, ECDSA and Ed25519 public keys.
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::agreement::{self, ECDH_P256, ECDH_P384, EphemeralPrivateKey, agree_ephemeral};
+use ring::digest::{SHA256, digest};
 use ring::rand::SystemRandom;
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256,
@@ -82,6 +85,14 @@ impl PublicKey {
             Self::P384(_) => KeyType::P384,
             Self::Ed25519(_) => KeyType::Ed25519,
         }
+    }
+
+    /// The thumbprint of an Ed25519 key (RFC 8037 appendix A.3).
+    pub(super) fn thumbprint(&self) -> Option<String> {
+        let Self::Ed25519(key) = self else { return None };
+        let x = URL_SAFE_NO_PAD.encode(key);
+        let members = format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{x}"}}"#);
+        Some(URL_SAFE_NO_PAD.encode(digest(&SHA256, members.as_bytes())))
     }
 
     /// Verifies a signature. Returns false for algorithms of other key types.

@@ -98,6 +98,24 @@ impl KeySet {
     }
 }
 
+impl KeySet {
+    /// Whether an Ed25519 signature is that of the key with this thumbprint (RFC 7638); `None` if there
+    /// is no such key.
+    pub(in crate::token) fn verify_by_thumbprint(
+        &self,
+        thumbprint: &str,
+        signed: &[u8],
+        signature: &[u8],
+    ) -> Option<bool> {
+        let is_named = |key: &&SetKey| match &key.key {
+            VerificationKey::Public(key) => key.thumbprint().as_deref() == Some(thumbprint),
+            VerificationKey::Secret(_) => false,
+        };
+        let key = self.keys.iter().find(is_named)?;
+        Some(key.verify(Algorithm::EdDsa, signed, signature))
+    }
+}
+
 impl SetKey {
     pub(super) fn is_for(&self, algorithm: Algorithm) -> bool {
         let key_type = match &self.key {

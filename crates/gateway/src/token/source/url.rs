@@ -83,6 +83,16 @@ impl FetchedKeySet {
         this.usable(now_unix_s).ok_or(TokenRefusal::KeysUnavailable)
     }
 
+    /// Returns the present keys, if they are usable, and never waits.
+    pub(in crate::token) fn present(this: &Arc<Self>, now_unix_s: i64) -> Option<Arc<Keys>> {
+        this.usable(now_unix_s)
+    }
+
+    /// Starts a fetch for later callers, if one is permitted.
+    pub(in crate::token) fn fetch_later(this: &Arc<Self>, now_unix_s: i64) {
+        let _wait = Self::begin_fetch(this, now_unix_s);
+    }
+
     /// Returns newer keys, after a fetch if one is permitted.
     pub(super) async fn newer(this: &Arc<Self>, than: &Keys, now_unix_s: i64) -> Option<Arc<Keys>> {
         let newer = || this.usable(now_unix_s).filter(|keys| keys.generation != than.generation);
@@ -95,7 +105,7 @@ impl FetchedKeySet {
 
     /// Fetches the keys if they are old or absent, and waits for them. Returns the time until the
     /// next call.
-    pub(super) async fn refresh(this: &Arc<Self>, now_unix_s: i64) -> Duration {
+    pub(in crate::token) async fn refresh(this: &Arc<Self>, now_unix_s: i64) -> Duration {
         if this.is_due(now_unix_s) {
             Self::fetch(this, now_unix_s).await;
         }
