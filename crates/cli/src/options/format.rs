@@ -10,7 +10,7 @@ use crate::format_file::parse_format;
 use crate::outcome::Failure;
 
 /// The format of the logs, if it should not be detected.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct FormatArguments {
     /// The log's format, if it should not be detected: a known name such as COMBINED (see
     /// `weir formats`), also in a wrapper (`COMBINED in SYSLOG`), a log_format of nginx, a

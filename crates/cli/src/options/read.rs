@@ -33,6 +33,16 @@ pub(crate) struct ReadArguments {
 }
 
 impl ReadArguments {
+    /// Arguments that another command takes too.
+    pub(crate) fn new(
+        format: FormatArguments,
+        tz: Option<String>,
+        memory: &str,
+        jobs: Option<u16>,
+    ) -> Self {
+        Self { format, tz, memory: Some(memory.to_owned()), jobs }
+    }
+
     /// The format of `--format`, or a search for it.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ use weir_view::BlocksQuestion;
 use crate::options::{
     KindArgument, OutputArguments, PeriodArguments, ReadArguments, parse_duration,
 };
+use crate::scan::LogArguments;
 
 /// Print totals, a histogram and top lists
 #[derive(Debug, Args)]
@@ -76,6 +77,28 @@ pub(crate) struct ReportArguments {
 
     #[command(flatten)]
     pub(crate) read: ReadArguments,
+}
+
+impl ReportArguments {
+    /// The arguments of a report about what tripped the rules in force.
+    pub(crate) fn of_blocks(logs: &LogArguments, memory: &str, top: u32) -> Self {
+        Self {
+            files: logs.files.clone(),
+            output: OutputArguments::default(),
+            html: None,
+            group: None,
+            compare: false,
+            period: logs.period.clone(),
+            conditions: logs.conditions.clone(),
+            kind: None,
+            clock_offset: None,
+            wide: false,
+            top,
+            buckets: None,
+            stack: "status_class".to_owned(),
+            read: logs.read_arguments(memory),
+        }
+    }
 }
 
 /// Parses a duration of whole seconds that may be negative.

@@ -77,6 +77,30 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
+/// Prints what tripped the rules in force, with what would let an address pass.
+///
+/// # Errors
+/// If an argument is not valid, or no block stands beside the requests.
+pub(crate) fn print_blocks(arguments: &ReportArguments) -> Result<Exit, Failure> {
+    let screen = Screen::of_stdout(false);
+    let format = arguments.read.format_choice()?;
+    let inputs = sources::inputs(&arguments.files)?;
+    let (mut inputs, complaints) = sources::find(&inputs, &format);
+    let request = ReportRequest::new(arguments, &mut inputs, &screen)?;
+    let mut reading = read(arguments, &inputs, &request)?;
+    reading.complaints.splice(0..0, complaints);
+    if let Some(blocks) = &reading.report.blocks {
+        print(&terminal::draw_blocks(blocks, &screen))?;
+        return Ok(reading.say());
+    }
+    reading.say();
+    Err(Failure::new(
+        "no block stands beside the requests of these logs; name an error log of nginx, a fail2ban.log, or \
+         a log of CrowdSec or UFW beside the access log, or a rule to try with --rule FILE or --rule-text \
+         TEXT",
+    ))
+}
+
 /// A report, and the notes and complaints about its sources.
 struct Reading {
     report: Report,

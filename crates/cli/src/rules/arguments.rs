@@ -138,9 +138,12 @@ Examples:
   weir rules --rule-text 'limit 100 requests in 1m by client where path^=/login' access.log
   weir rules --family deny-list --rule blocked-networks.txt access.log
   weir rules --rule limits.conf --json access.log.*.gz | jq '.rules[].trips[].key'
+  weir rules access.log error.log fail2ban.log
   weir rules --rule-text 'limit_req_zone $binary_remote_addr zone=one:10m rate=5r/s;
     limit_req zone=one burst=20 nodelay;' access.log
 
+Without a rule, the logs beside the access log say what tripped the rules in force, and the answer
+has lines that would let an address pass.
 Traffic that was recorded behind a firewall already lacks what it blocked.
 Exit codes: 0 the rules would have let everything through; 1 they saw no request; 2 wrong usage,
 or a file could not be read to its end; 3 a request would have been rejected.";

@@ -23,6 +23,7 @@ use self::scan::{Merge, RuleScan};
 use crate::messages::say_all;
 use crate::options::memory_bytes_max;
 use crate::outcome::{Exit, Failure, print, say};
+use crate::report::{ReportArguments, print_blocks};
 use crate::scan::{Conditions, ReadInput, inputs_of, report_unparsed};
 use crate::sources::{self, Complaint};
 use crate::zone;
@@ -32,6 +33,9 @@ const WAITING_SHARE: usize = 8;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
+    if arguments.rule_files.is_empty() && arguments.rule_texts.is_empty() {
+        return run_without_rule(arguments);
+    }
     let LoadedRules { rules, is_incomplete } = load::load(arguments)?;
     let inputs = inputs_of(&arguments.logs.files)?;
     let format = arguments.logs.format_choice()?;
@@ -100,6 +104,16 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
         print(&text::rules(&report, arguments.top, shown_zone.as_ref()))?;
     }
     Ok(exit)
+}
+
+/// Prints what tripped the rules in force, which needs logs that can be read twice.
+fn run_without_rule(arguments: &RulesArguments) -> Result<Exit, Failure> {
+    let RulesArguments { json, decisions, sweep, suggest, logs, .. } = arguments;
+    if *json || *decisions || *sweep || *suggest || logs.files.is_empty() {
+        return Err(Failure::new("name a rule with --rule FILE or --rule-text TEXT"));
+    }
+    let top = u32::try_from(arguments.top).unwrap_or(u32::MAX);
+    print_blocks(&ReportArguments::of_blocks(logs, &arguments.memory, top))
 }
 
 /// Adds the curves and suggestions that the arguments request.

@@ -6,7 +6,7 @@ use clap::Args;
 use weir_core::Zone;
 use weir_ingest::{FormatChoice, Input};
 
-use crate::options::{FormatArguments, PeriodArguments, cores, parse_zone};
+use crate::options::{FormatArguments, PeriodArguments, ReadArguments, cores, parse_zone};
 use crate::outcome::Failure;
 use crate::sources;
 
@@ -51,6 +51,11 @@ pub(crate) fn inputs_of(files: &[PathBuf]) -> Result<Vec<Input>, Failure> {
 }
 
 impl LogArguments {
+    /// The same arguments for a command that counts all records, with its `--memory`.
+    pub(crate) fn read_arguments(&self, memory: &str) -> ReadArguments {
+        ReadArguments::new(self.format.clone(), self.tz.clone(), memory, self.jobs)
+    }
+
     /// The format that the command line names, or a search for it.
     ///
     /// # Errors

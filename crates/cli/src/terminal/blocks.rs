@@ -1,6 +1,9 @@
 //! The requests that tripped the rules in force, a sentence for each address.
 
-use weir_view::BlocksReport;
+use std::collections::HashSet;
+use std::net::IpAddr;
+
+use weir_view::{BlockRule, BlocksReport};
 
 use super::Screen;
 use super::style::{Painter, Style};
@@ -20,6 +23,28 @@ pub(super) fn draw(blocks: &BlocksReport, screen: &Screen) -> Vec<String> {
         lines.extend(sentence(&remark, screen).iter().map(|line| painter.paint(Style::DIM, line)));
     }
     lines.push(String::new());
+    lines
+}
+
+/// For each rule that blocked a listed address, the lines that would let the address pass.
+pub(super) fn remedies(blocks: &BlocksReport, screen: &Screen) -> Vec<String> {
+    let painter = Painter { colour: screen.colour };
+    let (mut lines, mut seen) = (Vec::new(), HashSet::new());
+    for client in blocks.clients.iter().filter(|client| client.client.parse::<IpAddr>().is_ok()) {
+        for rule in &client.rules {
+            if !seen.insert((rule.cause, rule.name.as_deref())) {
+                continue;
+            }
+            let (place, text) = rule.remedy(&client.client);
+            let by = BlockRule { excess: None, ..rule.clone() }.text();
+            lines.extend(sentence(&safe(&format!("Past {by}, {place}:")), screen));
+            lines.extend(text.lines().map(|line| format!("    {}", safe(line))));
+        }
+    }
+    if !lines.is_empty() {
+        let title = painter.paint(Style::TITLE, "What would let an address pass");
+        lines.insert(0, title);
+    }
     lines
 }
 

@@ -14,7 +14,7 @@ mod totals;
 use std::io::IsTerminal;
 
 use weir_ingest::SourceSnapshot;
-use weir_view::Report;
+use weir_view::{BlocksReport, Report};
 
 pub(crate) use progress::Progress;
 pub(crate) use samples::marked;
@@ -91,6 +91,16 @@ pub(crate) fn draw(report: &Report, sources: &[SourceSnapshot], screen: &Screen)
     let mut text = lines.join("\n");
     text.push('\n');
     text
+}
+
+/// What tripped the rules in force alone, with what would let an address pass.
+pub(crate) fn draw_blocks(report: &BlocksReport, screen: &Screen) -> String {
+    let mut lines = blocks::draw(report, screen);
+    lines.extend(blocks::remedies(report, screen));
+    while lines.last().is_some_and(String::is_empty) {
+        lines.pop();
+    }
+    lines.join("\n") + "\n"
 }
 
 /// The records of one kind: totals, chart and lists, with an empty line at the end.

@@ -65,6 +65,29 @@ fn blocks(folder: &Folder, options: &[&str], logs: &[&str]) -> Value {
     report["blocks"].clone()
 }
 
+/// `weir rules` without a rule, compared with a file that was reviewed.
+#[test]
+fn without_a_rule_the_command_says_what_tripped_the_rules_and_what_lets_pass() {
+    let folder = Folder::new();
+    attack(&folder);
+    let rules = |logs: &[&str]| {
+        finish(weir([&["rules"], logs].concat()).current_dir(folder.path("")).env("COLUMNS", "80"))
+    };
+    let run = rules(&LOGS);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/rules-in-force-80.txt");
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&path, &run.stdout).expect("a golden file");
+    }
+    let expected = fs::read_to_string(&path).expect("a golden file");
+    assert_eq!(run.stdout, expected, "write it with BLESS=1 and review it");
+    let run = rules(&LOGS[..1]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("name an error log of nginx"), "{}", run.stderr);
+    let run = rules(&["--json", "access.log"]);
+    assert!(run.code == 2 && run.stderr.contains("name a rule"), "{}", run.stderr);
+}
+
 /// The section of the report, compared with a file that was reviewed.
 #[test]
 fn the_section_is_that_of_the_golden_file() {
