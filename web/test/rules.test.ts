@@ -3,7 +3,14 @@ import type { ReplayedKey } from "../src/generated/ReplayedKey";
 import type { ReplayedRule } from "../src/generated/ReplayedRule";
 import type { RuleAnswer } from "../src/generated/RuleAnswer";
 import { closestStop, keysOver, stopsOf, verdictAt, withBurst } from "../src/rules/limit";
-import { briefText, exactnessText, isClient, keysText, requestsText } from "../src/rules/words";
+import {
+  briefText,
+  exactnessText,
+  isClient,
+  keysText,
+  lookedAtText,
+  requestsText,
+} from "../src/rules/words";
 import { NO_RULE, withReply } from "../src/state/rules";
 
 const key = (part: Partial<ReplayedKey> = {}): ReplayedKey => ({
@@ -25,6 +32,7 @@ const rule = (part: Partial<ReplayedRule> = {}): ReplayedRule => ({
   name: "mine",
   family: "nginx",
   description: "limit_req",
+  looked_at: { lines: 26, unparsed: 0, records: 25, evaluated: 24 },
   exactness: "exact",
   keys: { seen: 3, tripped: 1, undecided: 0 },
   requests: { passed: 10, delayed: 0, rejected: 14, undecided: 0 },
@@ -153,7 +161,19 @@ describe("the rules panel", () => {
     const named = rule({ trips: [key({ key: "example.org" })] });
     expect(keysText(named)).toBe("Of 3 keys, 1 trips the rule.");
     const nothing = rule({ keys: { seen: 0, tripped: 0, undecided: 0 } });
-    expect(keysText(nothing)).toBe("The rule applies to no request.");
+    expect(keysText(nothing)).toBe("Nothing was evaluated.");
+  });
+
+  it("says what it looked at, and why that was nothing", () => {
+    expect(lookedAtText(rule())).toBe(
+      "It looked at 26 lines, 25 of them records, and applies to 24.",
+    );
+    const counts = { lines: 1200, unparsed: 1, records: 1200, evaluated: 0, dated: 3 };
+    const looked_at = { ...counts, nothing: "No line matches a failregex." };
+    expect(lookedAtText(rule({ looked_at }))).toBe(
+      "No line matches a failregex. " +
+        "It looked at 1,200 lines, 3 with a date, 1 in no known format, and applies to 0.",
+    );
   });
 
   it("says that parts of the rule were not followed", () => {

@@ -46,6 +46,7 @@ const rule = (part: Partial<ReplayedRule> = {}): ReplayedRule => ({
   name: "mine",
   family: "nginx",
   description: "limit_req",
+  looked_at: { lines: 26, unparsed: 0, records: 25, evaluated: 24 },
   exactness: "exact",
   keys: { seen: 1, tripped: 1, undecided: 0 },
   requests: { passed: 6, delayed: 0, rejected: 14, undecided: 0 },

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use weir_core::{
-    AddressBlock, CompiledFilter, LogSource, Record, RowReader, Segment, Selection,
+    AddressBlock, CompiledFilter, LogSource, Record, RecordKind, RowReader, Segment, Selection,
     SnapshotSegment, Snapshots, Values,
 };
-use weir_rules::{Events, LimitSweep, Line, MissingField, Replay, Rule, RuleReport};
+use weir_rules::{Events, LimitSweep, Line, LineTally, LogCounts, MissingField, Replay, Rule};
 use weir_view::{Collateral, LimitAdvice, LimitCurve, LimitGrid, ReplayedRule};
 
 use crate::advice::{advice, grid};
@@ -19,7 +19,9 @@ use crate::limit_curve::limit_curve;
 use crate::question::{ParsedQuery, QueryError};
 use crate::rule_comparison::caught;
 use crate::snapshot_work::{Interruption, SnapshotWork, Unanswered, over_snapshot};
-use crate::source_lines::{LineReplay, NoLines, SelectedLines, SourceLines, SourceLinesError};
+use crate::source_lines::{
+    LineReplay, LineReport, NoLines, SelectedLines, SourceLines, SourceLinesError,
+};
 
 /// The number of segments that are observed before their events are replayed: at first, and at most.
 const SEGMENTS_AT_FIRST: usize = 4;
@@ -151,7 +153,7 @@ impl<D: Snapshots> LineWork<'_, D> {
         &self,
         rules: &[&dyn Rule],
         lines: &dyn SourceLines,
-    ) -> Result<Option<Vec<RuleReport>>, RuleQueryError> {
+    ) -> Result<Option<Vec<LineReport>>, RuleQueryError> {
         let Self { data, query, jobs, abandoned } = *self;
         let (of_lines, of_rows): (Vec<&dyn Rule>, Vec<&dyn Rule>) =
             rules.iter().partition(|rule| rule.observe_lines().is_some());
@@ -168,15 +170,14 @@ impl<D: Snapshots> LineWork<'_, D> {
             return Ok(None);
         }
         let replays = of_lines.into_iter();
-        let mut replays: Vec<_> =
-            replays.map(|rule| LineReplay { rule, replay: rule.replay() }).collect();
+        let mut replays: Vec<_> = replays.map(|rule| LineReplay::new(rule)).collect();
         let selected = SelectedLines::of(query, &data.values())?;
         match lines.replay(&selected, &mut replays) {
             Ok(()) => {}
             Err(SourceLinesError::Abandoned) => return Ok(None),
             Err(SourceLinesError::Gone(why)) => return Err(RuleQueryError::LinesGone(why)),
         }
-        Ok(Some(replays.into_iter().map(|line| line.replay.finish(None)).collect()))
+        Ok(Some(replays.into_iter().map(LineReplay::finish).collect()))
     }
 }
 
@@ -192,6 +193,15 @@ struct SeenRows<'a> {
     rows: RowReader,
 }
 
+/// A replay that has taken its rows.
+struct RowsReplayed<'r> {
+    replay: Box<dyn Replay + 'r>,
+    /// What it looked at.
+    log: LogCounts,
+    /// The number of records that were left out.
+    unknown_records: u64,
+}
+
 type ReplayResult<T> = Result<T, Unanswered<RuleQueryError>>;
 
 impl<D: Snapshots> RowReplay<'_, D> {
@@ -200,17 +210,19 @@ impl<D: Snapshots> RowReplay<'_, D> {
         &self,
         query: &ParsedQuery,
         rules: &[&dyn Rule],
-        reports: &[RuleReport],
+        reports: &[LineReport],
     ) -> ReplayResult<Vec<RuleAnswer>> {
         let has_traits = self.options.has_grid || self.options.has_collateral;
         let networks = &self.options.good_networks;
         let traits = has_traits.then(|| ClientTraits::of(self.work, networks)).transpose()?;
         let mut reports = reports.iter();
         let answer = |rule: &&dyn Rule| match rule.observe_lines().and_then(|_| reports.next()) {
-            Some(report) => Ok(self.answer_of_report(*rule, report.clone(), traits.as_ref())?),
+            Some(report) => {
+                Ok(self.answer_of_report(*rule, report.clone(), &self.log(), traits.as_ref())?)
+            }
             None => {
-                let (replay, unknown_records) = self.over_rows(query, *rule)?;
-                Ok(self.answer(*rule, replay, unknown_records, traits.as_ref())?)
+                let rows = self.over_rows(query, *rule)?;
+                Ok(self.answer(*rule, rows, traits.as_ref())?)
             }
         };
         rules.iter().map(answer).collect()
@@ -234,12 +246,26 @@ impl<D: Snapshots> RowReplay<'_, D> {
         Ok(SeenRows { segments, rows })
     }
 
-    /// Replays a rule that looks at records. Returns the number of records that were left out.
+    /// Counts the lines and the records that were read, whether or not the query selects them.
+    fn log(&self) -> LogCounts {
+        let mut log = LogCounts::default();
+        for source in &self.work.snapshot.sources {
+            let counts = source.read_counts();
+            log.lines += counts.lines;
+            log.unparsed += counts.unparsed_lines;
+        }
+        for segment in self.work.snapshot.segments.iter() {
+            log.records[segment.segment.kind() as usize] += segment.rows() as u64;
+        }
+        log
+    }
+
+    /// Replays a rule that looks at records.
     fn over_rows<'r>(
         &self,
         query: &ParsedQuery,
         rule: &'r dyn Rule,
-    ) -> ReplayResult<(Box<dyn Replay + 'r>, u64)> {
+    ) -> ReplayResult<RowsReplayed<'r>> {
         let data = self.work.data;
         let filter = query.filter(&data.values());
         let filter = filter.map_err(|error| Unanswered::Refused(error.into()))?;
@@ -248,21 +274,24 @@ impl<D: Snapshots> RowReplay<'_, D> {
         let SeenRows { segments, rows } = self.seen_rows(rule)?;
         let mut replay = rule.replay();
         let mut unknown_records = 0;
+        let mut log = self.log();
+        let kinds = RecordKind::ALL.into_iter().filter(|kind| rule.sees(*kind));
+        kinds.for_each(|kind| log.records[kind as usize] = 0);
         let takes_rows = replay.bind_rows(&rows);
         let mut pace = ChunkPace::default();
         let mut rest = &segments[..];
         while !rest.is_empty() {
             let (chunk, others) = rest.split_at(pace.segments().min(rest.len()));
             unknown_records += match takes_rows {
-                true => self.take_rows(&filter, chunk, &mut *replay)?,
-                false => self.observe(&filter, (rule, &rows), chunk, &mut *replay)?,
+                true => self.take_rows(&filter, chunk, &mut *replay, &mut log)?,
+                false => self.observe(&filter, (rule, &rows), chunk, &mut *replay, &mut log)?,
             };
             pace.end_chunk();
             rest = others;
         }
         // Patterns match nothing once the work is stopped, so what was found then is wrong.
         self.work.check_wanted()?;
-        Ok((replay, unknown_records))
+        Ok(RowsReplayed { replay, log, unknown_records })
     }
 
     /// Passes the selected rows of some segments to the replay. Returns the number of rows with
@@ -272,6 +301,7 @@ impl<D: Snapshots> RowReplay<'_, D> {
         filter: &CompiledFilter,
         segments: &[&SnapshotSegment],
         replay: &mut dyn Replay,
+        log: &mut LogCounts,
     ) -> Result<u64, Interruption> {
         let select =
             |it: &&SnapshotSegment| filter.pass_within(&it.segment, &it.bounds).selection();
@@ -280,6 +310,7 @@ impl<D: Snapshots> RowReplay<'_, D> {
             let mut unknown = 0;
             for (it, rows) in segments.iter().zip(&selections) {
                 self.work.check_wanted()?;
+                log.records[it.segment.kind() as usize] += rows.len() as u64;
                 unknown += replay.take_rows(&it.segment, rows, values);
             }
             Ok(unknown)
@@ -294,6 +325,7 @@ impl<D: Snapshots> RowReplay<'_, D> {
         (rule, rows): (&dyn Rule, &RowReader),
         segments: &[&SnapshotSegment],
         replay: &mut dyn Replay,
+        log: &mut LogCounts,
     ) -> Result<u64, Interruption> {
         // The lock on the values is released between chunks, because parsers wait for it.
         let observed = self.work.with_values(|values| {
@@ -304,8 +336,9 @@ impl<D: Snapshots> RowReplay<'_, D> {
             self.work.spread(segments.iter(), observe)
         })??;
         let mut unknown_records = 0;
-        for (segment, (events, unknown)) in segments.iter().zip(observed) {
+        for (segment, ObservedRows { events, rows, unknown }) in segments.iter().zip(observed) {
             unknown_records += unknown;
+            log.records[segment.segment.kind() as usize] += rows;
             for event in events.iter() {
                 replay.take(segment.segment.source(), event.line, &event);
             }
@@ -316,10 +349,10 @@ impl<D: Snapshots> RowReplay<'_, D> {
     fn answer(
         &self,
         rule: &dyn Rule,
-        replay: Box<dyn Replay + '_>,
-        unknown_records: u64,
+        rows: RowsReplayed<'_>,
         traits: Option<&ClientTraits>,
     ) -> Result<RuleAnswer, Interruption> {
+        let RowsReplayed { replay, log, unknown_records } = rows;
         let sweep = replay.sweep();
         let (advice, good_peaks) = match (&sweep, traits) {
             (Some(sweep), Some(traits)) => self.judge_keys(&*replay, sweep, traits)?,
@@ -330,7 +363,8 @@ impl<D: Snapshots> RowReplay<'_, D> {
             .filter(|_| self.options.has_grid)
             .map(|sweep| grid(sweep, advice, self.work.jobs, self.work.abandoned))
             .transpose()?;
-        let answer = self.answer_of_report(rule, replay.finish(None), traits)?;
+        let (report, tally) = (replay.finish(None), LineTally::default());
+        let answer = self.answer_of_report(rule, LineReport { report, tally }, &log, traits)?;
         let collateral = answer.collateral.map(|found| Collateral { peaks: good_peaks, ..found });
         let curve = sweep.as_ref().map(limit_curve);
         Ok(RuleAnswer { curve, grid, collateral, sweep, unknown_records, ..answer })
@@ -340,7 +374,8 @@ impl<D: Snapshots> RowReplay<'_, D> {
     fn answer_of_report(
         &self,
         rule: &dyn Rule,
-        report: RuleReport,
+        LineReport { report, tally }: LineReport,
+        log: &LogCounts,
         traits: Option<&ClientTraits>,
     ) -> Result<RuleAnswer, Interruption> {
         // Sources that were removed leave gaps.
@@ -360,7 +395,7 @@ impl<D: Snapshots> RowReplay<'_, D> {
             grid: None,
             collateral,
             caught: if self.options.has_caught { caught(&report) } else { Vec::new() },
-            rule: ReplayedRule::new(rule, report, &names),
+            rule: ReplayedRule::new(rule, report, log, &tally, &names),
             sweep: None,
             unknown_records: 0,
         })
@@ -412,16 +447,26 @@ impl ChunkPace {
     }
 }
 
-/// Returns the events of some rows of a segment, and the number of rows with unknown values.
+/// What was observed of some rows of a segment.
+struct ObservedRows {
+    events: Events,
+    /// The number of rows.
+    rows: u64,
+    /// The number of rows with unknown values.
+    unknown: u64,
+}
+
+/// Observes some rows of a segment.
 fn observe(
     rule: &dyn Rule,
     (rows, values): (&RowReader, &Values),
     segment: &Segment,
     selection: &Selection,
     abandoned: &AtomicBool,
-) -> (Events, u64) {
-    let (mut events, mut unknown) = (Events::default(), 0);
-    let Ok(mut observer) = rule.bind(rows.fields()) else { return (events, unknown) };
+) -> ObservedRows {
+    let mut observed =
+        ObservedRows { events: Events::default(), rows: selection.len() as u64, unknown: 0 };
+    let Ok(mut observer) = rule.bind(rows.fields()) else { return observed };
     let mut record = Record::new();
     selection.for_each(|row| {
         // A rule with thousands of patterns takes milliseconds for a record.
@@ -429,11 +474,11 @@ fn observe(
             return;
         }
         if !rows.read(segment, row, values, &mut record) {
-            unknown += 1;
+            observed.unknown += 1;
             return;
         }
         let (number, record) = (segment.line_offset(row), Some(&record));
-        observer.observe(&Line { number, bytes: b"", record }, &mut events);
+        observer.observe(&Line { number, bytes: b"", record }, &mut observed.events);
     });
-    (events, unknown)
+    observed
 }

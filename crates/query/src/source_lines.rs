@@ -1,7 +1,7 @@
 //! Rules that look at whole lines, which a data set does not keep.
 
 use weir_core::{Filter, Values};
-use weir_rules::{Replay, Rule};
+use weir_rules::{LineTally, Replay, Rule, RuleReport};
 
 use crate::question::{ParsedQuery, QueryError};
 
@@ -35,6 +35,27 @@ pub struct LineReplay<'r> {
     pub rule: &'r dyn Rule,
     /// Its replay.
     pub replay: Box<dyn Replay + 'r>,
+    /// What its observers found in the lines.
+    pub tally: LineTally,
+}
+
+impl<'r> LineReplay<'r> {
+    /// Begins the replay of a rule.
+    pub(crate) fn new(rule: &'r dyn Rule) -> Self {
+        Self { rule, replay: rule.replay(), tally: LineTally::default() }
+    }
+
+    /// Ends the replay.
+    pub(crate) fn finish(self) -> LineReport {
+        LineReport { report: self.replay.finish(None), tally: self.tally }
+    }
+}
+
+/// The report of a rule that looked at whole lines.
+#[derive(Debug, Clone)]
+pub(crate) struct LineReport {
+    pub(crate) report: RuleReport,
+    pub(crate) tally: LineTally,
 }
 
 /// Which lines a rule looks at.

@@ -1,5 +1,7 @@
 //! The events that observers extract from the lines of a log, and that rules count.
 
+use crate::evidence::LineTally;
+
 /// Events in the order of the lines, packed.
 ///
 /// # Memory
@@ -9,6 +11,8 @@
 pub struct Events {
     entries: Vec<EventEntry>,
     texts: Vec<u8>,
+    /// What an observer of whole lines found in them.
+    pub(crate) tally: LineTally,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -95,6 +99,11 @@ impl Events {
         last.texts_end = texts_end;
         self.texts.extend_from_slice(bytes);
         true
+    }
+
+    /// Returns what an observer of whole lines found in them, besides the events.
+    pub fn tally(&self) -> &LineTally {
+        &self.tally
     }
 
     /// Returns the number of events.

@@ -27,6 +27,7 @@ mod deny_replay;
 mod engine;
 mod error;
 mod event;
+mod evidence;
 mod fail2ban;
 mod file_search;
 mod files;
@@ -50,6 +51,7 @@ mod yaml;
 
 pub use error::{ParseError, RuleError};
 pub use event::{Event, EventHead, Events, Texts};
+pub use evidence::{LineTally, LogCounts, LookedAt, PatternMatches};
 pub use files::RuleFiles;
 pub use gate::{
     CannotEnforce, Gate, GateDecision, GateLimit, GateOptions, GateUsage, GateVerdict, Place,

@@ -68,6 +68,11 @@ pub struct RequestCounts {
 }
 
 impl RequestCounts {
+    /// Returns the number of all requests.
+    pub fn all(&self) -> u64 {
+        self.passed + self.delayed + self.rejected + self.undecided
+    }
+
     /// Counts a request.
     pub(crate) fn count(&mut self, verdict: Verdict) {
         match verdict {

@@ -8,6 +8,7 @@ use weir_core::{
 
 use crate::error::RuleError;
 use crate::event::{Event, Events};
+use crate::evidence::{LineTally, LogCounts, LookedAt};
 use crate::gate::{CannotEnforce, Gate, GateOptions};
 use crate::report::{Decision, RuleReport};
 use crate::sweep::LimitSweep;
@@ -124,6 +125,12 @@ pub trait Rule: fmt::Debug + Send + Sync {
     /// Begins the observation of a part of a log, for a rule that looks at all lines, whether or
     /// not a format matches them. [`Rule::bind`] is not called then.
     fn observe_lines<'r>(&'r self) -> Option<Box<dyn Observer + 'r>> {
+        None
+    }
+
+    /// Returns what a replay looked at, for a rule that has more to tell than the records of its
+    /// kinds; see [`LookedAt::of`].
+    fn looked_at(&self, _log: &LogCounts, _tally: &LineTally, _evaluated: u64) -> Option<LookedAt> {
         None
     }
 

@@ -124,7 +124,9 @@ impl SourceLines for SourceReader<'_> {
         let mut is_full = false;
         let consume = |block: VisitedBlock<'_, Vec<Events>>| {
             if let Some(number) = intake.number_of(block.source) {
-                for (LineReplay { replay, .. }, events) in replays.iter_mut().zip(&block.output) {
+                let replays = replays.iter_mut().zip(&block.output);
+                for (LineReplay { replay, tally, .. }, events) in replays {
+                    tally.add(events.tally());
                     for event in events.iter() {
                         replay.take(number, block.lines_before + event.line + 1, &event);
                     }

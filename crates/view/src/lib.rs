@@ -25,6 +25,7 @@ mod limit_grid;
 mod lines;
 mod log_event;
 mod log_line;
+mod looked_at;
 mod message;
 mod number;
 mod palette;
@@ -65,6 +66,7 @@ pub use limit_grid::{GridRate, LimitAdvice, LimitGrid, NotedClient};
 pub use lines::{LineAccess, LineSource, LinesAnswer, SelectedLine};
 pub use log_event::{LogEvent, LogLevel, LogTail, LogValue};
 pub use log_line::{FieldValue, LineText, LogLine, field_key};
+pub use looked_at::{LookedAt, PatternMatches};
 pub use message::{
     ConditionPlace, Failure, LiveReply, LiveRequest, LiveTopic, RefusalBody, SelectionCount,
     SessionCreated, UploadReply, UploadRequest,

@@ -3,11 +3,12 @@
 use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
-use weir_rules::{Decision, Rule, RuleReport};
+use weir_rules::{Decision, LineTally, LogCounts, Rule, RuleReport};
 
 use crate::bytes::{hex_if_needed, lossy_text};
 use crate::json::write_json;
 use crate::limit_curve::{LimitCurve, Suggestion};
+use crate::looked_at::LookedAt;
 use crate::number::instant_stamp;
 use crate::sources::CountedSources;
 
@@ -31,6 +32,8 @@ pub struct ReplayedRule {
     pub family: String,
     /// The action of the rule, in the terms of its software.
     pub description: String,
+    /// What the replay looked at.
+    pub looked_at: LookedAt,
     /// How reliable the verdicts are.
     pub exactness: Exactness,
     /// The limits of the verdicts, each a sentence. Left out if there are none.
@@ -83,6 +86,8 @@ pub enum Exactness {
     Bounded,
     /// A range, because the software's algorithm is not published.
     Band,
+    /// Nothing was evaluated, so there is no verdict.
+    Nothing,
 }
 
 impl Exactness {
@@ -92,6 +97,7 @@ impl Exactness {
             Self::Exact => "exact, decision for decision",
             Self::Bounded => "certain, except those that the log leaves undecided",
             Self::Band => "a range, because the algorithm is not published",
+            Self::Nothing => "none, because nothing was evaluated",
         }
     }
 }
@@ -252,8 +258,16 @@ pub struct Alert {
 }
 
 impl ReplayedRule {
-    /// Creates the report of a rule. `sources` are the source names by number.
-    pub fn new(rule: &dyn Rule, report: RuleReport, sources: &[String]) -> Self {
+    /// Creates the report of a rule. `log` and `tally` are what the replay looked at; see
+    /// [`weir_rules::LookedAt::of`]. `sources` are the source names by number.
+    pub fn new(
+        rule: &dyn Rule,
+        report: RuleReport,
+        log: &LogCounts,
+        tally: &LineTally,
+        sources: &[String],
+    ) -> Self {
+        let looked_at = weir_rules::LookedAt::of(rule, log, tally, report.requests.all());
         let name = |source: u32| sources.get(source as usize).cloned().unwrap_or_default();
         let key = |trip: weir_rules::Trip| ReplayedKey {
             key: lossy_text(&trip.key),
@@ -298,18 +312,26 @@ impl ReplayedRule {
             likely: step.likely,
         };
         let weir_rules::KeyCounts { seen, tripped, undecided } = report.keys;
+        let mut notes = report.notes;
+        notes.extend(missed_note(looked_at.unparsed));
         let not_followed: Vec<String> = rule.notes().iter().map(|note| note.to_string()).collect();
         Self {
             name: rule.name().to_owned(),
             family: rule.family().name().to_owned(),
             description: rule.description(),
             exactness: match report.exactness {
-                weir_rules::Exactness::Exact if not_followed.is_empty() => Exactness::Exact,
+                _ if looked_at.evaluated == 0 => Exactness::Nothing,
+                weir_rules::Exactness::Exact
+                    if not_followed.is_empty() && looked_at.unparsed == 0 =>
+                {
+                    Exactness::Exact
+                }
                 weir_rules::Exactness::Exact | weir_rules::Exactness::Bounded => Exactness::Bounded,
                 weir_rules::Exactness::Band => Exactness::Band,
             },
-            notes: report.notes,
+            notes,
             not_followed,
+            looked_at: looked_at.into(),
             keys: KeyCounts { seen, tripped, undecided },
             requests: report.requests.into(),
             estimate: report
@@ -324,6 +346,16 @@ impl ReplayedRule {
             alerts: report.alerts.into_iter().map(alert).collect(),
         }
     }
+}
+
+/// A note on lines that a rule did not see, although they may be requests.
+fn missed_note(unparsed: u64) -> Option<String> {
+    let (lines, they) = match unparsed {
+        0 => return None,
+        1 => ("1 line is".to_owned(), "it is a request"),
+        lines => (format!("{} lines are", crate::number::separated(lines)), "they are requests"),
+    };
+    Some(format!("{lines} in no known format; if {they}, verdicts about those clients may differ"))
 }
 
 /// Rounds a count to millionths, to hide traces of binary fractions: 2.6, not 2.5999999999999996.

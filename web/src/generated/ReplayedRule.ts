@@ -5,6 +5,7 @@ import type { Estimate } from "./Estimate";
 import type { Exactness } from "./Exactness";
 import type { KeyCounts } from "./KeyCounts";
 import type { LimitCurve } from "./LimitCurve";
+import type { LookedAt } from "./LookedAt";
 import type { ReplayedKey } from "./ReplayedKey";
 import type { RequestCounts } from "./RequestCounts";
 import type { Step } from "./Step";
@@ -26,6 +27,10 @@ family: string,
  * The action of the rule, in the terms of its software.
  */
 description: string, 
+/**
+ * What the replay looked at.
+ */
+looked_at: LookedAt, 
 /**
  * How reliable the verdicts are.
  */

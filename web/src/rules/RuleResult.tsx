@@ -13,7 +13,7 @@ import { KeyList } from "./KeyList";
 import { LimitChart } from "./LimitChart";
 import { LimitGrid } from "./LimitGrid";
 import { withBurst } from "./limit";
-import { exactnessText, isClient, keysText, keyWords, requestsText } from "./words";
+import { exactnessText, isClient, keysText, keyWords, lookedAtText, requestsText } from "./words";
 
 /** Bans and alerts that are shown. */
 const SHOWN = 20;
@@ -37,6 +37,7 @@ export function RuleResult({ answer, hasName, slot }: Props) {
       <p data-testid="rule-sentence">
         <strong>{keysText(rule)}</strong> {requestsText(rule)}
       </p>
+      <p data-testid="rule-looked-at">{visible(lookedAtText(rule))}</p>
       <p class="hint" data-testid="rule-exactness">
         {exactnessText(rule)}
         {rule.notes?.map((note) => ` ${sentence(note)}`)}

@@ -13,6 +13,7 @@ const EXACTNESS: Record<Exactness, string> = {
   exact: "Exact, decision for decision.",
   bounded: "Certain, except what the log leaves undecided.",
   band: "A range, because the algorithm is not published.",
+  nothing: "There is no verdict.",
 };
 
 export const VERDICTS: Record<Verdict, string> = {
@@ -60,7 +61,7 @@ function undecidedText(undecided: number): string {
 export function keysText(rule: ReplayedRule): string {
   const { one, many } = keyWords(rule);
   const { seen, tripped, undecided }: KeyCounts = rule.keys;
-  if (seen === 0) return "The rule applies to no request.";
+  if (seen === 0) return "Nothing was evaluated.";
   if (rule.estimate && undecided > 0) {
     const { keys } = rule.estimate;
     const likely =
@@ -90,6 +91,16 @@ export function requestsText({ requests, estimate }: ReplayedRule): string {
   const last = parts.pop()!;
   const open = undecided > 0 ? `; ${undecidedText(undecided)}` : "";
   return `Of ${plural(all, "request")}, it ${parts.join(", ")} and ${last}${open}.`;
+}
+
+/** `It looked at 9,000 lines, 8,900 of them records, and applies to 120.`, or why there is none. */
+export function lookedAtText({ looked_at }: ReplayedRule): string {
+  const { lines, records, evaluated, unparsed, dated, nothing } = looked_at;
+  const found =
+    dated === undefined ? `${count(records)} of them records` : `${count(dated)} with a date`;
+  const missed = unparsed > 0 ? `, ${count(unparsed)} in no known format` : "";
+  const sentence = `It looked at ${plural(lines, "line")}, ${found}${missed}, and applies to ${count(evaluated)}.`;
+  return nothing === undefined ? sentence : `${nothing} ${sentence}`;
 }
 
 /** How far the answer can be relied on. */

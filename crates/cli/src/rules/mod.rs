@@ -11,7 +11,7 @@ use std::io::{self, BufWriter, Write};
 
 use weir_ingest::{Input, run_in_order};
 use weir_query::{limit_curve, suggestion};
-use weir_rules::{LimitSweep, Rule, RuleReport};
+use weir_rules::{LimitSweep, LogCounts, Rule, RuleReport};
 use weir_view::{CountedSource, CountedSources, IncompleteSource, ReplayedRule, RulesReport};
 
 use arguments::FailOn;
@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
         read_inputs.iter().flat_map(|input| &input.complaints).collect();
     let mut has_failed = is_incomplete || !complaints.is_empty() || !read_complaints.is_empty();
     say_all(read_complaints.iter().copied());
-    let replays = merge.into_total();
+    let mut replays = merge.into_total();
     if replays.dropped > 0 {
         has_failed = true;
         say(format_args!(
@@ -84,6 +84,13 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
     }
     let all = complaints.iter().chain(read_complaints);
     let read = counted_sources(&inputs, &read_inputs, all);
+    let texts = || read_inputs.iter().flat_map(|input| &input.texts);
+    let log = LogCounts {
+        lines: texts().map(|text| text.lines).sum(),
+        unparsed: texts().map(|text| text.unparsed_lines).sum(),
+        ..replays.log
+    };
+    let tallies = std::mem::take(&mut replays.tallies);
     let sweeps = match arguments.sweep || arguments.suggest {
         true => replays.sweeps(),
         false => Vec::new(),
@@ -93,8 +100,9 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
         false => replays.finish(None),
     };
     let exit = exit_of(&reports, has_failed, arguments.fail_on);
-    let replayed = reports.into_iter().zip(&rules);
-    let replayed = replayed.map(|(report, rule)| ReplayedRule::new(&**rule, report, &source_names));
+    let replayed = reports.into_iter().zip(&rules).zip(&tallies).map(|((report, rule), tally)| {
+        ReplayedRule::new(&**rule, report, &log, tally, &source_names)
+    });
     let mut report = RulesReport { rules: replayed.collect(), read };
     add_sweeps(&mut report, &sweeps, arguments)?;
     if arguments.json {

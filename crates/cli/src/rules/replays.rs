@@ -1,6 +1,6 @@
 //! The replays of all rules over the events of a log.
 
-use weir_rules::{Decision, Events, LimitSweep, Replay, Rule, RuleReport};
+use weir_rules::{Decision, Events, LimitSweep, LineTally, LogCounts, Replay, Rule, RuleReport};
 
 /// The events of a block of a text.
 #[derive(Debug, Default)]
@@ -12,6 +12,8 @@ pub(super) struct BlockEvents {
     pub(super) lines_before: u64,
     /// The events, by rule.
     pub(super) events: Vec<Events>,
+    /// What the block consists of, without the numbers of its lines.
+    pub(super) log: LogCounts,
     /// By rule: why the records of a format cannot be observed, if they cannot.
     pub(super) missing: Vec<Option<String>>,
     /// By rule: whether the records of a format can be observed.
@@ -25,6 +27,7 @@ impl BlockEvents {
             begins: None,
             lines_before: 0,
             events: vec![Events::default(); rules],
+            log: LogCounts::default(),
             missing: vec![None; rules],
             is_bound: vec![false; rules],
         }
@@ -50,6 +53,10 @@ pub(super) struct Replays<'r> {
     /// By rule: why no record could be observed.
     pub(super) missing: Vec<Option<String>>,
     is_bound: Vec<bool>,
+    /// The records of the log.
+    pub(super) log: LogCounts,
+    /// By rule: what it found in lines.
+    pub(super) tallies: Vec<LineTally>,
 }
 
 impl<'r> Replays<'r> {
@@ -61,6 +68,8 @@ impl<'r> Replays<'r> {
             dropped: 0,
             missing: vec![None; rules.len()],
             is_bound: vec![false; rules.len()],
+            log: LogCounts::default(),
+            tallies: vec![LineTally::default(); rules.len()],
         }
     }
 
@@ -70,8 +79,10 @@ impl<'r> Replays<'r> {
         let source = (self.sources.len() as u32).saturating_sub(1);
         let memory_bytes: usize = self.replays.iter().map(|replay| replay.memory_bytes()).sum();
         let is_full = memory_bytes > self.memory_bytes_max;
+        self.log += block.log;
         for (number, events) in block.events.iter().enumerate() {
             self.is_bound[number] |= block.is_bound[number];
+            self.tallies[number].add(events.tally());
             let missing = &mut self.missing[number];
             *missing = missing.take().or_else(|| block.missing[number].clone());
             missing.take_if(|_| self.is_bound[number]);

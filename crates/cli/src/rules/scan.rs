@@ -116,6 +116,7 @@ impl LineSink for RuleSink<'_, '_> {
         let bound = self.formats.get(format, new);
         bound.note(self.blocks, events);
         if bound.predicate.accepts(record) {
+            events.log.records[format.kind() as usize] += 1;
             let line = Line { number, bytes, record: Some(record) };
             observe(&mut bound.observers, &line, events);
             observe(&mut self.of_lines, &line, events);

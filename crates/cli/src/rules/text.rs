@@ -4,12 +4,15 @@ use std::fmt::Write;
 
 use weir_core::{Timestamp, Zone, format_rfc3339, parse_rfc3339};
 use weir_view::{
-    Alert, Ban, CurvePoint, Estimate, LimitCurve, LinePlace, ReplayedKey, ReplayedRule,
+    Alert, Ban, CurvePoint, Estimate, LimitCurve, LinePlace, LookedAt, ReplayedKey, ReplayedRule,
     RequestCounts, RulesReport, Step, Suggestion, Verdict,
 };
 
 use crate::display::{safe, separated};
 use crate::terminal::{fit_middle, left, right};
+
+/// The widest pattern; longer ones are cut in the middle.
+const PATTERN_WIDTH: usize = 80;
 
 /// The widest key; longer ones are cut in the middle.
 const KEY_WIDTH: usize = 40;
@@ -26,6 +29,9 @@ pub(super) fn rules(report: &RulesReport, top: usize, zone: Option<&Zone>) -> St
 fn one(rule: &ReplayedRule, top: usize, zone: Option<&Zone>) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{}  {}", safe(&rule.name), safe(&rule.description));
+    if let Some(reason) = &rule.looked_at.nothing {
+        let _ = writeln!(text, "Nothing was evaluated. {}", safe(reason));
+    }
     text += &likely(rule);
     let keys = &rule.keys;
     let _ = write!(text, "{}, {} tripped", count(keys.seen, "key"), separated(keys.tripped));
@@ -42,6 +48,7 @@ fn one(rule: &ReplayedRule, top: usize, zone: Option<&Zone>) -> String {
     let parts: Vec<String> =
         parts.iter().map(|(number, word)| format!("{} {word}", separated(*number))).collect();
     let _ = writeln!(text, "\nRequests: {}", parts.join(", "));
+    text += &looked_at(&rule.looked_at);
     let _ = writeln!(text, "Verdicts: {}", rule.exactness.sentence());
     match rule.not_followed.len() {
         0 => {}
@@ -123,6 +130,36 @@ fn tripped(step: &Step) -> String {
             separated(tripped + undecided),
         ),
     }
+}
+
+/// The patterns that are listed with their matches.
+const PATTERNS_MAX: usize = 20;
+
+/// Formats what the replay looked at: lines, records, and the matches of each pattern.
+fn looked_at(looked_at: &LookedAt) -> String {
+    let mut parts = vec![count(looked_at.lines, "line")];
+    match looked_at.dated {
+        Some(dated) => parts.push(format!("{} with a date", separated(dated))),
+        None => parts.push(count(looked_at.records, "record")),
+    }
+    if looked_at.unparsed > 0 {
+        parts.push(format!("{} in no known format", separated(looked_at.unparsed)));
+    }
+    parts.push(format!("{} evaluated", separated(looked_at.evaluated)));
+    let mut text = format!("Looked at: {}\n", parts.join(", "));
+    let width = looked_at.patterns.iter().map(|found| separated(found.lines).len()).max();
+    for (number, found) in looked_at.patterns.iter().enumerate().take(PATTERNS_MAX) {
+        let lines = right(&separated(found.lines), width.unwrap_or(0));
+        let pattern = fit_middle(&safe(&found.pattern), PATTERN_WIDTH);
+        let _ = writeln!(text, "  failregex {}: {lines} {pattern}", number + 1);
+    }
+    let others = looked_at.patterns.iter().skip(PATTERNS_MAX);
+    let (number, lines) =
+        others.fold((0, 0), |(number, lines), found| (number + 1, lines + found.lines));
+    if number > 0 {
+        let _ = writeln!(text, "  {} others: {}", separated(number), separated(lines));
+    }
+    text
 }
 
 /// The first alerts, one on a line.

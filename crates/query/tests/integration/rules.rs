@@ -7,7 +7,7 @@ use weir_core::{BlockLimits, LineOutcome, Lines, LogReader, detect};
 use weir_demo::Traffic;
 use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
 use weir_query::{RuleQueryError, replay_rule};
-use weir_rules::{Events, Line, Rule, RuleFiles, RuleReport, parse_rules};
+use weir_rules::{Events, Line, LineTally, LogCounts, Rule, RuleFiles, RuleReport, parse_rules};
 use weir_view::{Query, ReplayedRule};
 
 use crate::{all_records, parsed};
@@ -39,14 +39,21 @@ pub(crate) async fn data_of(log: &[u8]) -> Arc<DataSet> {
 }
 
 /// Replays the rule over the lines one after another. Lines are numbered by their offsets.
-fn naive(rule: &dyn Rule, log: &[u8], accepts: impl Fn(&[u8]) -> bool) -> RuleReport {
+fn naive(rule: &dyn Rule, log: &[u8], accepts: impl Fn(&[u8]) -> bool) -> (RuleReport, LogCounts) {
     let format = detect(log).best().expect("a format").format.clone();
     let mut observer = rule.bind(&format.record_fields()).expect("it has the fields");
     let (mut reader, mut events) = (LogReader::new(format), Events::default());
-    for line in Lines::new(log).filter(|line| accepts(line.bytes)) {
+    let mut counts = LogCounts::default();
+    for line in Lines::new(log) {
+        counts.lines += 1;
         let number = line.bytes.as_ptr() as u64 - log.as_ptr() as u64;
         reader.read(line.bytes, |_, outcome| {
-            if let LineOutcome::Record(record) = outcome {
+            let is_record = matches!(outcome, LineOutcome::Record(_));
+            counts.unparsed += u64::from(!is_record);
+            if let LineOutcome::Record(record) = outcome
+                && accepts(line.bytes)
+            {
+                counts.records[0] += 1;
                 let record = Some(record);
                 observer.observe(&Line { number, bytes: line.bytes, record }, &mut events);
             }
@@ -54,7 +61,7 @@ fn naive(rule: &dyn Rule, log: &[u8], accepts: impl Fn(&[u8]) -> bool) -> RuleRe
     }
     let mut replay = rule.replay();
     events.iter().for_each(|event| replay.take(0, event.line, &event));
-    replay.finish(None)
+    (replay.finish(None), counts)
 }
 
 #[tokio::test]
@@ -67,7 +74,9 @@ async fn a_replay_over_rows_is_that_over_lines() {
     for (query, expected) in
         [(all_records(), naive(&*rule, &log, |_| true)), (only_404, naive(&*rule, &log, has_404))]
     {
-        let expected = ReplayedRule::new(&*rule, expected, &["a".to_owned()]);
+        let (expected, counts) = expected;
+        let tally = LineTally::default();
+        let expected = ReplayedRule::new(&*rule, expected, &counts, &tally, &["a".to_owned()]);
         assert!(expected.keys.seen > 20);
         let mut curves = Vec::new();
         for jobs in [1, 3] {

@@ -10,6 +10,7 @@ mod blackhole;
 mod bucket;
 mod data;
 mod duration;
+mod evidence;
 mod expression;
 mod fields;
 mod names;
@@ -32,6 +33,7 @@ use self::replay::ScenarioReplay;
 use self::scenario::{BucketKind, Scenario};
 use self::service_observer::ServiceObserver;
 use crate::error::{ParseError, RuleError};
+use crate::evidence::{LineTally, LogCounts, LookedAt};
 use crate::files::RuleFiles;
 use crate::rule::{Family, MissingField, Observer, Replay, Rule};
 
@@ -115,6 +117,10 @@ impl Rule for CrowdSec {
     fn observe_lines<'r>(&'r self) -> Option<Box<dyn Observer + 'r>> {
         let observer = || -> Box<dyn Observer + 'r> { Box::new(ServiceObserver::new(&self.0)) };
         (!self.0.services.is_empty()).then(observer)
+    }
+
+    fn looked_at(&self, log: &LogCounts, tally: &LineTally, evaluated: u64) -> Option<LookedAt> {
+        Some(self.0.evidence(log, tally, evaluated))
     }
 
     fn replay<'r>(&'r self) -> Box<dyn Replay + 'r> {

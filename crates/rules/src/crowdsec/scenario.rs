@@ -6,6 +6,7 @@ use weir_core::nearest_name;
 
 use super::data::DataFiles;
 use super::duration::parse_duration_ns;
+use super::evidence::NamedLines;
 use super::expression::Expression;
 use super::fields::EventField;
 use super::names::ScenarioNames;
@@ -87,6 +88,8 @@ pub(super) struct Scenario {
     pub(super) queue_fields: Vec<usize>,
     /// The services whose lines the scenario reads; empty if it reads web logs.
     pub(super) services: Vec<usize>,
+    /// The kinds of lines that the filter names.
+    pub(super) named_lines: NamedLines,
     pub(super) notes: Vec<RuleError>,
     /// CrowdSec's warning about the capacity.
     pub(super) capacity_warning: Option<String>,
@@ -157,6 +160,7 @@ impl Scenario {
             fields,
             queue_fields,
             services: named_in(reader.required("filter")?),
+            named_lines: NamedLines::of(reader.required("filter")?),
             notes,
             capacity_warning: reader.capacity_warning(kind)?,
         })

@@ -25,6 +25,7 @@ impl<'r> ServiceObserver<'r> {
 impl Observer for ServiceObserver<'_> {
     fn observe(&mut self, line: &Line<'_>, events: &mut Events) {
         let Some(read) = self.lines.read(line.bytes) else { return };
+        events.tally.read += 1;
         let time_ns = read.time_ns(line.record.and_then(|record| record.time));
         let fields = ServiceEvent { fields: &self.scenario.fields, line: line.bytes, read: &read };
         let source_ip = read.field("source_ip");

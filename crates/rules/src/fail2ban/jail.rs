@@ -90,6 +90,8 @@ pub(super) struct Jail {
     pub(super) name: String,
     pub(super) filter: Filter,
     pub(super) limits: Limits,
+    /// The files that the jail reads, by its `logpath`.
+    pub(super) log_path: Option<String>,
     /// The settings that have fail2ban's default, because the jail does not set them.
     pub(super) defaults: Vec<&'static str>,
     pub(super) notes: Vec<RuleError>,
@@ -126,7 +128,8 @@ impl Jail {
         let filter = reader.filter(templates)?;
         reader.note_others();
         let Reader { defaults, notes, .. } = reader;
-        Ok(Self { name: definition.name.clone(), filter, limits, defaults, notes })
+        let log_path = definition.option("logpath").map(|path| path.trim().to_owned());
+        Ok(Self { name: definition.name.clone(), filter, limits, log_path, defaults, notes })
     }
 }
 

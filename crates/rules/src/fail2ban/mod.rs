@@ -9,6 +9,7 @@ mod bans;
 mod configuration;
 mod date;
 mod estimator;
+mod evidence;
 mod jail;
 mod observer;
 mod pattern;
@@ -25,6 +26,7 @@ use self::jail::{Jail, JailError};
 use self::observer::FailureObserver;
 use self::replay::JailReplay;
 use crate::error::{ParseError, RuleError};
+use crate::evidence::{LineTally, LogCounts, LookedAt};
 use crate::files::RuleFiles;
 use crate::rule::{Family, MissingField, Observer, Replay, Rule};
 
@@ -109,6 +111,10 @@ impl Rule for Jail {
 
     fn observe_lines<'r>(&'r self) -> Option<Box<dyn Observer + 'r>> {
         Some(Box::new(FailureObserver::new(&self.filter)))
+    }
+
+    fn looked_at(&self, log: &LogCounts, tally: &LineTally, evaluated: u64) -> Option<LookedAt> {
+        Some(self.evidence(log, tally, evaluated))
     }
 
     fn replay<'r>(&'r self) -> Box<dyn Replay + 'r> {

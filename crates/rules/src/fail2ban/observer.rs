@@ -12,6 +12,7 @@ use super::jail::{Filter, UseDns};
 use super::pattern::{BlockPlace, Found, Pattern};
 use super::times::TimePacker;
 use crate::event::{EventHead, Events};
+use crate::evidence::LineTally;
 use crate::rule::{Line, Observer};
 
 /// The tag of a failure; its text is the name by which it is counted.
@@ -66,7 +67,7 @@ impl FailureObserver {
     }
 
     /// Finds the failure in the line without its date. Returns the tag of the event and the name.
-    fn failure(&self) -> Option<(u32, String)> {
+    fn failure(&self, tally: &mut LineTally) -> Option<(u32, String)> {
         let text = &*self.text;
         let too_slow = Some((TOO_SLOW, String::new()));
         // As in fail2ban, the whole line is searched only if there are few of these patterns.
@@ -89,7 +90,8 @@ impl FailureObserver {
                 }
             },
         };
-        for (pattern, prefilter) in self.filter.failures.iter().zip(&self.filter.each_failure) {
+        let failures = self.filter.failures.iter().zip(&self.filter.each_failure);
+        for (number, (pattern, prefilter)) in failures.enumerate() {
             if !prefilter.accepts(content.as_bytes()) {
                 continue;
             }
@@ -100,6 +102,7 @@ impl FailureObserver {
                     return match self.ignoring(&content) {
                         Ignoring::Yes => None,
                         Ignoring::No if of_line == Ignoring::No => {
+                            tally.count_match(number);
                             self.counted((pattern, groups), prefix)
                         }
                         Ignoring::No | Ignoring::TooSlow => too_slow,
@@ -180,6 +183,7 @@ impl FailureObserver {
     /// Emits the time of a line if it differs from that of the previous line, and returns it.
     fn see(&mut self, date: FoundDate, line: u64, events: &mut Events) -> Option<i64> {
         let time_ns = date.time_ns?;
+        events.tally.dated += 1;
         if self.time_ns != Some(time_ns) {
             self.time_ns = Some(time_ns);
             self.times.put(line, time_ns, events);
@@ -190,6 +194,8 @@ impl FailureObserver {
     /// Observes a line. `has_texts` is whether it contains the texts of a failure.
     fn look_at(&mut self, number: u64, line: &[u8], has_texts: bool, events: &mut Events) {
         let bytes = without_line_end(line);
+        events.tally.read += 1;
+        events.tally.sample(bytes);
         let fast = self.filter.detector.find_fast(bytes, &mut self.dates);
         if let Some(date) = fast
             && !has_texts
@@ -209,7 +215,7 @@ impl FailureObserver {
         if fast.is_none() && !self.filter.any_failure.accepts(self.text.as_bytes()) {
             return;
         }
-        if let Some((tag, name)) = self.failure() {
+        if let Some((tag, name)) = self.failure(&mut events.tally) {
             let head = EventHead { line: number, time_ns, duration_ns: 0, tag };
             events.put(head, [name.as_bytes()]);
             self.times.end();

@@ -39,9 +39,19 @@ pub(in crate::fail2ban) enum Groups {
 #[derive(Debug, Clone)]
 pub(in crate::fail2ban) struct Pattern {
     regex: LazyRegex,
+    written: Arc<WrittenPattern>,
     names: Vec<String>,
     /// Lists of texts. One text of each list must occur in a match.
     pub(super) required: Vec<Texts>,
+}
+
+/// A pattern as it is written, which its clones share.
+#[derive(Debug)]
+struct WrittenPattern {
+    text: String,
+    /// See [`Syntax::ends`].
+    ends: Vec<usize>,
+    host_may_be_name: bool,
 }
 
 /// An expression that is compiled at its first use. Clones have their own caches.
@@ -152,7 +162,26 @@ impl Pattern {
         let syntax = parse(pattern, host_may_be_name)?;
         let regex = LazyRegex::new(translate(&syntax, groups), budget);
         let required = literals::required(&syntax.node, REQUIRED_MAX);
-        Ok(Self { regex, names: syntax.groups.into_iter().flatten().collect(), required })
+        let (text, ends) = (pattern.to_owned(), syntax.ends);
+        let written = Arc::new(WrittenPattern { text, ends, host_may_be_name });
+        Ok(Self { regex, written, names: syntax.groups.into_iter().flatten().collect(), required })
+    }
+
+    /// The pattern as it is written.
+    pub(in crate::fail2ban) fn text(&self) -> &str {
+        &self.written.text
+    }
+
+    /// The ends of the elements in the text that follow each other on the outermost level.
+    pub(super) fn ends(&self) -> &[usize] {
+        &self.written.ends
+    }
+
+    /// Reads the beginning of the pattern up to an end of an element; `None` if it is no pattern.
+    pub(super) fn beginning(&self, end: usize) -> Option<Self> {
+        let WrittenPattern { text, host_may_be_name, .. } = &*self.written;
+        let budget = &self.regex.budget;
+        Self::lazy(text.get(..end)?, Groups::Failure, *host_may_be_name, budget).ok()
     }
 
     /// Whether the pattern has a group with this name.

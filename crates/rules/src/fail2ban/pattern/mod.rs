@@ -6,9 +6,11 @@
 mod classes;
 mod engine;
 mod literals;
+mod nearest_miss;
 mod prefilter;
 mod syntax;
 mod text_search;
 
 pub(super) use engine::{Found, Groups, Pattern};
+pub(super) use nearest_miss::NearestMiss;
 pub(super) use prefilter::{BlockPlace, Prefilter};

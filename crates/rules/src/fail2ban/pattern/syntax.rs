@@ -83,6 +83,9 @@ pub(super) struct Syntax {
     pub(super) groups: Vec<Option<String>>,
     /// Whether the pattern refers to groups by number or name.
     pub(super) has_references: bool,
+    /// The ends in the text of the elements that follow each other on the outermost level; empty if
+    /// the pattern has alternatives there.
+    pub(super) ends: Vec<usize>,
 }
 
 /// Reads a pattern. The range of an error is in the pattern.
@@ -98,6 +101,7 @@ pub(super) fn parse(pattern: &str, host_may_be_name: bool) -> Result<Syntax, Rul
         depth: 0,
         groups: Vec::new(),
         open_tags: Vec::new(),
+        ends: Vec::new(),
         ignores_case: false,
         has_references: false,
         host_may_be_name,
@@ -113,8 +117,8 @@ pub(super) fn parse(pattern: &str, host_may_be_name: bool) -> Result<Syntax, Rul
     } else {
         Node::Wrapped { prefix: format!("(?{flags}:"), node: Box::new(node) }
     };
-    let Parser { groups, has_references, .. } = parser;
-    Ok(Syntax { node, groups, has_references })
+    let Parser { groups, has_references, ends, .. } = parser;
+    Ok(Syntax { node, groups, has_references, ends })
 }
 
 struct Parser<'p> {
@@ -124,6 +128,8 @@ struct Parser<'p> {
     groups: Vec<Option<String>>,
     /// The names of the open tags, such as `F-USER`.
     open_tags: Vec<String>,
+    /// See [`Syntax::ends`].
+    ends: Vec<usize>,
     ignores_case: bool,
     has_references: bool,
     host_may_be_name: bool,
@@ -155,6 +161,9 @@ impl<'p> Parser<'p> {
         while self.eat("|") {
             branches.push(self.concatenation()?);
         }
+        if self.depth == 0 && branches.len() > 1 {
+            self.ends.clear();
+        }
         Ok(match branches.len() {
             1 => branches.remove(0),
             _ => Node::Alternation(branches),
@@ -170,6 +179,9 @@ impl<'p> Parser<'p> {
             let start = self.position;
             let node = self.atom(next)?;
             nodes.push(self.repeated(node, start)?);
+            if self.depth == 0 && self.open_tags.is_empty() {
+                self.ends.push(self.position);
+            }
         }
         Ok(match nodes.len() {
             0 => Node::Empty,
@@ -502,6 +514,7 @@ impl<'p> Parser<'p> {
             depth: self.depth,
             groups: std::mem::take(&mut self.groups),
             open_tags: Vec::new(),
+            ends: Vec::new(),
             ignores_case: self.ignores_case,
             has_references: false,
             host_may_be_name: self.host_may_be_name,

@@ -24,6 +24,7 @@ pub(super) fn write_page(client: &[u8], path: &[u8], text: &mut Vec<u8>) {
 /// The nodes of a client, if there are any.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct History {
+    /// The time of the hold; `None` before the client was over a count for the first time.
     held_s: Option<i64>,
     site: Option<Hits>,
 }
@@ -45,6 +46,11 @@ impl Check {
 }
 
 impl History {
+    /// Begins or renews the hold. The first one has a time so long ago that it is over.
+    fn hold(&mut self, now_s: i64) {
+        self.held_s = Some(self.held_s.map_or(i64::MIN, |_| now_s));
+    }
+
     /// Counts a request, as `access_checker` does. Intervals are `more_s` longer than they are set.
     pub(super) fn check(
         &mut self,
@@ -62,7 +68,7 @@ impl History {
         let by_site = hit(&mut self.site, settings.site, now_s, more_s);
         let is_over = by_page.1 || by_site.1;
         if is_over {
-            self.held_s = Some(now_s);
+            self.hold(now_s);
         }
         Check::Counted { page: by_page.0, site: by_site.0, is_over }
     }

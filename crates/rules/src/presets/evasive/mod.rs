@@ -5,6 +5,10 @@
 //! otherwise. If a counter is over its limit, the request is rejected and the client is blocked for
 //! `DOSBlockingPeriod`. Each request during that time is rejected, too, and starts it again.
 //!
+//! In version 1.10.1, which distributions have, a node that is new has the time 0. So the first time
+//! that a client is over a count, this request alone is rejected; the client is held from the second
+//! time on. Counters do not differ by this, because the second request of a page counts 1 anyway.
+//!
 //! The module counts in whole seconds, by the arrival of a request. Apache's own log has that
 //! second, so a replay of it is exact. Other logs have the second in which the request ended, and
 //! how long it took. The arrival may then be in either of two seconds. [`replay`] counts such a log
@@ -236,7 +240,8 @@ mod tests {
                 if result_is_forbidden {
                     match find(&nodes, "a") {
                         Some(at) => nodes[at].1 = now,
-                        None => nodes.push(("a".to_owned(), now, 0)),
+                        // `ntt_insert` sets the time of a new node to 0.
+                        None => nodes.push(("a".to_owned(), 0, 0)),
                     }
                 }
             }
@@ -300,8 +305,13 @@ mod tests {
                     DOSSiteCount 4\n  DOSBlockingPeriod \"10\"\n</IfModule>";
         assert!(looks_like(text));
         // The fourth request of a page in a second is over a count of 2.
-        let page = [(0, "/"), (0, "/"), (0, "/"), (0, "/"), (9, "/x"), (18, "/x"), (28, "/x")];
-        assert_eq!(over(text, 1, &page), (vec![4, 5, 6], vec![]));
+        let first = [(0, "/"), (0, "/"), (0, "/"), (0, "/"), (0, "/x"), (0, "/x")];
+        // The first time, only that request is rejected.
+        assert_eq!(over(text, 1, &first[..5]), (vec![4], vec![]));
+        // The sixth is over the count of the site, and from the second time on the client is held.
+        let later = [(9, "/x"), (18, "/x"), (28, "/x")];
+        let page = [&first[..], &later].concat();
+        assert_eq!(over(text, 1, &page), (vec![4, 6, 7, 8], vec![]));
         let site: Vec<(i64, &str)> =
             ["/a", "/b", "/c", "/d", "/e", "/f"].iter().map(|path| (0, *path)).collect();
         assert_eq!(over(text, 1, &site), (vec![6], vec![]));
