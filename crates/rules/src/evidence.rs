@@ -4,8 +4,6 @@ use std::ops::AddAssign;
 
 use weir_core::RecordKind;
 
-use crate::rule::Rule;
-
 /// The most lines of a sample, and the most bytes of each.
 const SAMPLE_LINES_MAX: usize = 16;
 const SAMPLE_LINE_BYTES_MAX: usize = 1 << 10;
@@ -22,12 +20,6 @@ pub struct LogCounts {
 }
 
 impl LogCounts {
-    /// The number of records of the kinds that a rule evaluates.
-    pub(crate) fn records_for(&self, rule: &dyn Rule) -> u64 {
-        let seen = RecordKind::ALL.into_iter().filter(|kind| rule.sees(*kind));
-        seen.map(|kind| self.records[kind as usize]).sum()
-    }
-
     /// Names the kind of most records; `None` if there is no record.
     pub(crate) fn main_kind(&self) -> Option<RecordKind> {
         let found = RecordKind::ALL.into_iter().filter(|kind| self.records[*kind as usize] > 0);
@@ -126,28 +118,26 @@ pub struct LookedAt {
 }
 
 impl LookedAt {
-    /// Returns what the replay of a rule looked at. `tally` is the sum of those of its observers, for
-    /// a rule that looks at lines, and `evaluated` is the number of requests in its report.
-    pub fn of(rule: &dyn Rule, log: &LogCounts, tally: &LineTally, evaluated: u64) -> Self {
-        let own = rule.looked_at(log, tally, evaluated);
-        own.unwrap_or_else(|| Self::records(rule, log, evaluated))
-    }
-
-    /// What a rule looked at that evaluates records.
-    fn records(rule: &dyn Rule, log: &LogCounts, evaluated: u64) -> Self {
-        let records = log.records_for(rule);
+    /// What a rule looked at that evaluates the records of some kinds.
+    pub(crate) fn records(
+        sees: &dyn Fn(RecordKind) -> bool,
+        log: &LogCounts,
+        evaluated: u64,
+    ) -> Self {
+        let seen = RecordKind::ALL.into_iter().filter(|kind| sees(*kind));
+        let records = seen.map(|kind| log.records[kind as usize]).sum();
         let LogCounts { lines, unparsed, .. } = *log;
-        let nothing = (evaluated == 0).then(|| nothing_of_records(rule, log, records));
+        let nothing = (evaluated == 0).then(|| nothing_of_records(sees, log, records));
         Self { lines, unparsed, records, evaluated, nothing, ..Self::default() }
     }
 }
 
 /// Explains why a rule that evaluates records found none.
-fn nothing_of_records(rule: &dyn Rule, log: &LogCounts, records: u64) -> String {
+fn nothing_of_records(sees: &dyn Fn(RecordKind) -> bool, log: &LogCounts, records: u64) -> String {
     match (records, log.main_kind()) {
         (0, _) if log.lines == 0 => "The log has no lines.".to_owned(),
         (0, Some(kind)) => {
-            let wanted = RecordKind::ALL.into_iter().find(|kind| rule.sees(*kind));
+            let wanted = RecordKind::ALL.into_iter().find(|kind| sees(*kind));
             let wanted = log_of(wanted.unwrap_or_default());
             format!("The rule evaluates {wanted}, and this log is {}. Name {wanted}.", log_of(kind))
         }
@@ -172,8 +162,9 @@ pub(crate) fn log_of(kind: RecordKind) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use weir_core::RecordKind;
+
     use super::{LineTally, LogCounts, LookedAt};
-    use crate::{RuleFiles, parse_rules};
 
     #[test]
     fn tallies_of_parts_add_up_to_that_of_the_whole() {
@@ -198,11 +189,10 @@ mod tests {
 
     #[test]
     fn the_reason_names_the_log_that_the_rule_evaluates() {
-        let rules = parse_rules("limit 5 requests in 1m", "a", None, &RuleFiles::default());
-        let rules = rules.expect("a rule");
+        let sees = |kind| kind == RecordKind::Request;
         let nothing = |lines, records| {
             let log = LogCounts { lines, unparsed: 0, records };
-            LookedAt::records(&*rules[0], &log, 0).nothing.expect("nothing was evaluated")
+            LookedAt::records(&sees, &log, 0).nothing.expect("nothing was evaluated")
         };
         assert_eq!(nothing(0, [0; 3]), "The log has no lines.");
         assert_eq!(
@@ -212,7 +202,7 @@ mod tests {
         assert!(nothing(9, [0; 3]).contains("--format"));
         assert!(nothing(9, [9, 0, 0]).contains("none of the 9 records"));
         let log = LogCounts { lines: 9, unparsed: 1, records: [8, 0, 0] };
-        let found = LookedAt::records(&*rules[0], &log, 8);
+        let found = LookedAt::records(&sees, &log, 8);
         assert_eq!((found.records, found.unparsed, found.nothing), (8, 1, None));
     }
 }

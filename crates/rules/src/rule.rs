@@ -128,10 +128,10 @@ pub trait Rule: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Returns what a replay looked at, for a rule that has more to tell than the records of its
-    /// kinds; see [`LookedAt::of`].
-    fn looked_at(&self, _log: &LogCounts, _tally: &LineTally, _evaluated: u64) -> Option<LookedAt> {
-        None
+    /// Returns what a replay looked at. `tally` is the sum of those of the observers, for a rule that
+    /// looks at lines, and `evaluated` is the number of requests in the report.
+    fn looked_at(&self, log: &LogCounts, _tally: &LineTally, evaluated: u64) -> LookedAt {
+        LookedAt::records(&|kind| self.sees(kind), log, evaluated)
     }
 
     /// Begins a replay.

@@ -259,7 +259,7 @@ pub struct Alert {
 
 impl ReplayedRule {
     /// Creates the report of a rule. `log` and `tally` are what the replay looked at; see
-    /// [`weir_rules::LookedAt::of`]. `sources` are the source names by number.
+    /// [`Rule::looked_at`]. `sources` are the source names by number.
     pub fn new(
         rule: &dyn Rule,
         report: RuleReport,
@@ -267,7 +267,7 @@ impl ReplayedRule {
         tally: &LineTally,
         sources: &[String],
     ) -> Self {
-        let looked_at = weir_rules::LookedAt::of(rule, log, tally, report.requests.all());
+        let looked_at = rule.looked_at(log, tally, report.requests.all());
         let name = |source: u32| sources.get(source as usize).cloned().unwrap_or_default();
         let key = |trip: weir_rules::Trip| ReplayedKey {
             key: lossy_text(&trip.key),

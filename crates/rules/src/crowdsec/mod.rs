@@ -119,8 +119,8 @@ impl Rule for CrowdSec {
         (!self.0.services.is_empty()).then(observer)
     }
 
-    fn looked_at(&self, log: &LogCounts, tally: &LineTally, evaluated: u64) -> Option<LookedAt> {
-        Some(self.0.evidence(log, tally, evaluated))
+    fn looked_at(&self, log: &LogCounts, tally: &LineTally, evaluated: u64) -> LookedAt {
+        self.0.evidence(log, tally, evaluated)
     }
 
     fn replay<'r>(&'r self) -> Box<dyn Replay + 'r> {

@@ -113,8 +113,8 @@ impl Rule for Jail {
         Some(Box::new(FailureObserver::new(&self.filter)))
     }
 
-    fn looked_at(&self, log: &LogCounts, tally: &LineTally, evaluated: u64) -> Option<LookedAt> {
-        Some(self.evidence(log, tally, evaluated))
+    fn looked_at(&self, log: &LogCounts, tally: &LineTally, evaluated: u64) -> LookedAt {
+        self.evidence(log, tally, evaluated)
     }
 
     fn replay<'r>(&'r self) -> Box<dyn Replay + 'r> {
