@@ -170,7 +170,7 @@ impl<D: Snapshots> LineWork<'_, D> {
             return Ok(None);
         }
         let replays = of_lines.into_iter();
-        let mut replays: Vec<_> = replays.map(|rule| LineReplay::new(rule)).collect();
+        let mut replays: Vec<_> = replays.map(LineReplay::new).collect();
         let selected = SelectedLines::of(query, &data.values())?;
         match lines.replay(&selected, &mut replays) {
             Ok(()) => {}
