@@ -98,7 +98,8 @@ pub(crate) fn systemd() -> Outcome {
 /// end of a request.
 pub(crate) fn peers() -> Outcome {
     type Installed = fn() -> Outcome;
-    let tests: [(&str, &str, Installed); 7] = [
+    let tests: [(&str, &str, Installed); 8] = [
+        ("nginx", "documented_examples::methods_in_nginx", debian::nginx),
         ("nginx", "route_servers::no_spelling_passes_to_nginx", debian::nginx),
         ("Express", "route_servers::no_spelling_passes_to_express", peers::express),
         ("Tomcat", "route_servers::no_spelling_passes_to_tomcat", peers::tomcat),

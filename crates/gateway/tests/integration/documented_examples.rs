@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,11 +10,14 @@ use ring::rand::SystemRandom;
 use ring::rsa::{KeyPair, PublicKeyComponents};
 use ring::signature::RSA_PKCS1_SHA256;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 
 use crate::backends::{Backend, answer_with};
-use crate::gate::{Gate, body, status};
+use crate::gate::{Gate, PATIENCE, body, status};
+use crate::route_servers::nginx_with;
 use crate::tokens::token;
 
 /// The first block of this language after a heading of a document.
@@ -172,9 +175,88 @@ async fn keycloak_as_the_issuer() {
     assert_eq!(status(&gate.exchange(preflight).await), "204");
 }
 
+const DOCUMENT: &str = "from-other-gateways.md";
+
+/// Methods without a token, the status that each gets of Weir, and that of nginx.
+const METHODS: [(&str, &str, &str); 9] = [
+    ("GET", "200", "200"),
+    ("HEAD", "200", "200"),
+    ("POST", "401", "403"),
+    ("PUT", "401", "403"),
+    ("PATCH", "405", "405"),
+    ("DELETE", "405", "405"),
+    ("OPTIONS", "405", "405"),
+    ("PROPFIND", "405", "405"),
+    ("get", "405", "400"),
+];
+
+fn with_method(method: &str, path: &str) -> String {
+    format!("{method} {path} HTTP/1.1\r\nHost: gate\r\nConnection: close\r\n\r\n")
+}
+
+#[tokio::test]
+async fn methods_beside_other_gateways() {
+    let web = Backend::answering(|_| answer_with("web")).await;
+    let text = configuration(DOCUMENT, "## Weir");
+    let (before, _limits) = text.split_once("[[limits]]").expect("the limits");
+    let text = before.replace("[\"http://10.0.0.1:9001\", ", "[");
+    let text = text.replace("http://10.0.0.2:9001", &format!("http://{}", web.address))
+        + &block(DOCUMENT, "### Methods in Weir", "toml");
+    let gate = Gate::start(&text).await;
+    for path in ["/items", "/items/", "/items/7"] {
+        for (method, expected, _) in METHODS {
+            let answer = gate.exchange(&with_method(method, path)).await;
+            assert_eq!(status(&answer), expected, "{method} {path}: {answer}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs nginx; cargo xtask test runs it"]
+async fn methods_in_nginx() {
+    let web = Backend::answering(|_| answer_with("web")).await;
+    let block = block(DOCUMENT, "### Methods in nginx", "nginx");
+    assert!(block.contains("auth_jwt \"api\";"), "{block}");
+    let block = block.replace("auth_jwt \"api\";", "deny all;");
+    let block = block.replace("server {\n", "server { listen unix:FOLDER/socket;\n");
+    let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+    let temporary = temporary.map(|name| format!("{name}_temp_path FOLDER/{name};\n")).concat();
+    let nginx = nginx_with(&format!(
+        "daemon off; master_process off; pid FOLDER/pid; error_log stderr; events {{}}\n\
+         http {{ access_log off;\n{temporary}upstream web {{ server {}; }}\n{block}}}",
+        web.address
+    ))
+    .await;
+    let address = SocketAddr::from(([127, 0, 0, 1], nginx.port));
+    for path in ["/items", "/items/", "/items/7"] {
+        for (method, _, expected) in METHODS {
+            let answer = exchange(address, &with_method(method, path)).await;
+            assert_eq!(status(&answer), expected, "{method} {path}: {answer}");
+        }
+    }
+}
+
+/// Sends a request on a new connection, and returns all that comes. Waits until the server listens.
+async fn exchange(address: SocketAddr, request: &str) -> String {
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    loop {
+        let mut stream = TcpStream::connect(address).await.expect("it accepts");
+        let mut answer = String::new();
+        let exchanged = async {
+            stream.write_all(request.as_bytes()).await?;
+            stream.read_to_string(&mut answer).await
+        };
+        // A server that does not listen yet closes the connection.
+        if exchanged.await.is_ok() && !answer.is_empty() {
+            return answer;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "no answer to {request}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
 #[tokio::test]
 async fn the_set_up_of_other_gateways() {
-    const DOCUMENT: &str = "from-other-gateways.md";
     let keys = Backend::answering(|_| answer_with(&key_set())).await;
     let web = Backend::answering(|request| answer_with(&format!("web {request}"))).await;
     let reports = Backend::answering(|request| answer_with(&format!("reports {request}"))).await;

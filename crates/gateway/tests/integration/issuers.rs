@@ -97,6 +97,51 @@ async fn what_a_token_says_of_itself_only_chooses() {
     assert!(status(&single) == "401" && !single.contains("issuer must be"), "{single}");
 }
 
+/// A backend whose sessions belong to an issuer and a subject, and that says whose a request is.
+fn session_of(request: &str) -> String {
+    if !request.starts_with("POST /session ") {
+        let session = request.to_ascii_lowercase();
+        let session = session.lines().find_map(|line| line.strip_prefix("authorization: bearer "));
+        return answer_with(session.unwrap_or("no session"));
+    }
+    let (_, user) = request.split_once("\r\n\r\n").expect("a body");
+    let user: serde_json::Value = serde_json::from_str(user).expect("JSON");
+    let [issuer, subject] = ["issuer", "subject"].map(|name| user[name].as_str().expect("a text"));
+    let issuer = issuer.trim_start_matches("https://");
+    answer_with(&format!(r#"{{"access_token":"{issuer}/{subject}","expires_in":60}}"#))
+}
+
+/// Two issuers may give the same subject to different people.
+#[tokio::test]
+async fn a_session_belongs_to_the_issuer_and_the_subject() {
+    let backend = Backend::answering(session_of).await;
+    let gate = Gate::start(&format!(
+        "{ISSUER}{OTHER}[backends.one]\ninstances = [\"http://{}\"]\n[[routes]]\npath = \"/\"\n\
+         backend = \"one\"\nissuer = [\"app\", \"other\"]\n\
+         session = {{ login = \"/session\", credential_file = \"credential\" }}\n",
+        backend.address
+    ))
+    .await;
+    let users = [
+        (token(r#""sub":"u""#), "login.example/u"),
+        (other(r#""sub":"u""#), "other.example/u"),
+        (token(r#""sub":"v""#), "login.example/v"),
+        (other(r#""sub":"v""#), "other.example/v"),
+    ];
+    for _ in 0..3 {
+        for (token, expected) in &users {
+            assert_eq!(body(&gate.get_as(token, "/").await), *expected);
+        }
+    }
+    let rows = gate.rows(12).await;
+    let caches: Vec<&str> = rows.iter().map(|row| &*row["session_cache"]).collect();
+    assert_eq!(caches, [&["miss"; 4][..], &["hit"; 8]].concat());
+    // A token of neither begins no session.
+    let strange = signed(r#""iss":"https://evil.example","sub":"u""#, SECRET);
+    assert_eq!(status(&gate.get_as(&strange, "/").await), "401");
+    assert!(!gate.rows(13).await[12].contains_key("session_cache"));
+}
+
 #[test]
 fn issuers_of_a_route_differ() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/gate");

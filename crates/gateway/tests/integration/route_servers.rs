@@ -19,9 +19,9 @@ use crate::tokens::{ISSUER, token};
 const FOLDER: &str = "PEERS_FOLDER";
 
 /// A running server, which ends when its standard input does.
-struct Server {
+pub(crate) struct Server {
     process: Child,
-    port: u16,
+    pub(crate) port: u16,
     /// The folder that it works in, if it needs one.
     folder: Option<PathBuf>,
 }
@@ -80,10 +80,14 @@ fn mux() -> Server {
     Server::start(Command::new(programs().join("mux")), None)
 }
 
-/// nginx, which cannot choose a free port, listens on a Unix socket.
 async fn nginx() -> Server {
+    nginx_with(&fs::read_to_string(source("nginx.conf")).expect("the configuration")).await
+}
+
+/// nginx, which cannot choose a free port, listens on a Unix socket. In its configuration the folder of
+/// the test is `FOLDER`.
+pub(crate) async fn nginx_with(text: &str) -> Server {
     let folder = work_folder("nginx");
-    let text = fs::read_to_string(source("nginx.conf")).expect("the configuration");
     let file = folder.join("nginx.conf");
     fs::write(&file, text.replace("FOLDER", &folder.display().to_string())).expect("a file");
     let mut command = Command::new("nginx");
