@@ -24,6 +24,9 @@ struct FilePart {
     file: PlainFile,
     /// The offset in the file at which the part begins.
     file_start: u64,
+    /// The offset in the source at which the bytes of the file end, if a line feed follows that the
+    /// file did not have.
+    file_end: Option<u64>,
 }
 
 impl FileParts {
@@ -44,7 +47,7 @@ impl FileParts {
         if self.parts.len() == PARTS_MAX {
             self.parts.remove(0);
         }
-        self.parts.push(FilePart { start, file: file.clone(), file_start });
+        self.parts.push(FilePart { start, file: file.clone(), file_start, file_end: None });
     }
 
     /// Returns the number of parts.
@@ -76,8 +79,13 @@ impl FileParts {
                 return None;
             }
             covered = part_end;
-            let span = FileSpan::new(part.file.clone(), part.file_start, part_end - part.start);
-            spans.push(span.with_chunks(self.chunks(part, part.start, part_end)));
+            let file_end = part.file_end.unwrap_or(part_end).min(part_end);
+            if part_end - file_end > 1 {
+                return None;
+            }
+            let span = FileSpan::new(part.file.clone(), part.file_start, file_end - part.start);
+            let span = span.with_line_feed(file_end < part_end);
+            spans.push(span.with_chunks(self.chunks(part, part.start, file_end)));
         }
         (covered == end).then_some(spans)
     }
@@ -116,8 +124,12 @@ impl FileParts {
         }
     }
 
-    /// Records that the last file has no bytes of the source from an offset on.
+    /// Records that the last file has no bytes of the source from an offset on: a line feed was added
+    /// there.
     pub(crate) fn end_part(&mut self, end: u64) {
+        if let Some(part) = self.parts.last_mut() {
+            part.file_end = Some(end);
+        }
         if let Some(sums) = &mut self.sums {
             sums.end_part(end);
         }

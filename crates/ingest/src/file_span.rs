@@ -15,6 +15,8 @@ pub struct FileSpan {
     length: u64,
     /// The chunks of these bytes; `None` if nothing is known about them.
     chunks: Option<Vec<FileChunk>>,
+    /// Whether the source has a line feed after these bytes, which the file had not.
+    adds_line_feed: bool,
 }
 
 /// The size of a read in bytes, as of a file that is read for the first time.
@@ -22,7 +24,12 @@ const READ_BYTES: usize = 256 << 10;
 
 impl FileSpan {
     pub(crate) fn new(file: PlainFile, start: u64, length: u64) -> Self {
-        Self { file, start, length, chunks: None }
+        Self { file, start, length, chunks: None, adds_line_feed: false }
+    }
+
+    /// Adds a line feed after the bytes of the file, or none.
+    pub(crate) fn with_line_feed(self, adds_line_feed: bool) -> Self {
+        Self { adds_line_feed, ..self }
     }
 
     /// Sets the chunks with which the bytes are compared.
@@ -35,6 +42,14 @@ impl FileSpan {
     /// # Errors
     /// If the file cannot be read, another one is at its path, or it has become shorter.
     pub fn read(&self, mut take: impl FnMut(&[u8]) -> bool) -> Result<(), ReadBackError> {
+        if self.read_file(&mut take)? && self.adds_line_feed {
+            take(b"\n");
+        }
+        Ok(())
+    }
+
+    /// Reads the bytes of the file. Returns false if `take` has.
+    fn read_file(&self, take: &mut impl FnMut(&[u8]) -> bool) -> Result<bool, ReadBackError> {
         let mut file = self.file.reopen()?;
         file.seek(SeekFrom::Start(self.start))?;
         if let Some(chunks) = &self.chunks {
@@ -50,19 +65,20 @@ impl FileSpan {
             }
             left -= read as u64;
             if !take(&buffer[..read]) {
-                return Ok(());
+                return Ok(false);
             }
         }
-        Ok(())
+        Ok(true)
     }
 
-    /// Reads the bytes chunk by chunk, and passes on those that are what they were.
+    /// Reads the bytes chunk by chunk, and passes on those that are what they were. Returns false if
+    /// `take` has.
     fn read_chunks(
         &self,
         chunks: &[FileChunk],
         mut file: File,
-        mut take: impl FnMut(&[u8]) -> bool,
-    ) -> Result<(), ReadBackError> {
+        take: &mut impl FnMut(&[u8]) -> bool,
+    ) -> Result<bool, ReadBackError> {
         let (mut left, mut at, mut buffer) = (self.length, self.start, Vec::new());
         for chunk in chunks.iter().take_while(|chunk| chunk.start < self.start + self.length) {
             buffer.resize(chunk.length, 0);
@@ -74,9 +90,9 @@ impl FileSpan {
             let wanted = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
             left -= wanted as u64;
             if !take(&buffer[..wanted]) {
-                return Ok(());
+                return Ok(false);
             }
         }
-        if left > 0 { Err(ReadBackError::Changed) } else { Ok(()) }
+        if left > 0 { Err(ReadBackError::Changed) } else { Ok(true) }
     }
 }

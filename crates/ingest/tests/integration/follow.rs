@@ -238,6 +238,48 @@ fn followed_lines_are_read_again_from_their_files() {
     assert_eq!(read, expected);
 }
 
+/// The line feed that ends such a line in the source is not in the file.
+#[test]
+fn a_last_line_without_a_line_feed_is_read_again() {
+    for keeps_sums in [true, false] {
+        let folder = Folder::new(&format!("no-line-feed-{keeps_sums}"));
+        let (path, rotated) = (folder.0.join("access.log"), folder.0.join("access.log.1"));
+        let options = PipelineOptions::new(1, Retention::Segments);
+        let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
+        if keeps_sums {
+            data.keep_sums();
+        }
+        let pipeline = Pipeline::start(&options, data.clone());
+        let clock = PollClock::new(Duration::ZERO);
+        let paths = [path.clone()];
+        let mut follower = Follower::with_clock(&pipeline, &paths, &FormatChoice::Detect, clock);
+        let whole: String = (0..9).map(line).collect();
+        let (before, after) = whole.split_at(whole.find(&line(5)).expect("the line"));
+        let mut write = |path: &Path, text: &str| {
+            appending(path).write_all(text.as_bytes()).expect("a file");
+            while follower.poll() {}
+        };
+        write(&path, before.trim_end());
+        fs::rename(&path, &rotated).expect("a rotation");
+        write(&path, after);
+        follower.run(&AtomicBool::new(true), |_| {});
+        pipeline.finish();
+        let source = data.source(0).expect("the source");
+        let mut read = Vec::new();
+        let spans = source.file_spans().expect("all lines are in files");
+        for span in &spans {
+            let take = |bytes: &[u8]| {
+                read.extend_from_slice(bytes);
+                true
+            };
+            span.read(take).expect("the files have not changed");
+        }
+        assert_eq!((String::from_utf8_lossy(&read), spans.len()), (whole.as_str().into(), 2));
+        fs::write(&rotated, "other").expect("a file");
+        assert!(spans[0].read(|_| true).is_err());
+    }
+}
+
 #[test]
 fn deletion_and_truncation_neither_lose_nor_duplicate_lines() {
     let folder = Folder::new("truncate");
