@@ -79,6 +79,15 @@ impl Client {
         is_possible.then(|| InterimSender::new(activity))
     }
 
+    /// Ends the connection without sending what the client has not taken of a response, which would
+    /// otherwise stay in memory until the [time limit](crate::ServeOptions::write_timeout). Call it
+    /// while the body of the response is incomplete, and then drop its sender.
+    ///
+    /// Over HTTP/2 this does nothing, because the incomplete body resets its stream.
+    pub fn cut_off(&self) {
+        self.watch.0.cut_off();
+    }
+
     /// Waits until the client has closed its sending side.
     ///
     /// A client that has gone has closed both sides. A client that waits for the response may have

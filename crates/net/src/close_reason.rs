@@ -9,12 +9,15 @@ pub(crate) enum CloseReason {
     Late,
     /// The server stops.
     Stop,
+    /// Its client does not take a response, which was given up.
+    Unread,
 }
 
 impl CloseReason {
     /// Returns the reason with this number; `None` for 0.
     pub(crate) fn from_number(number: u8) -> Option<Self> {
-        [Self::MakeRoom, Self::Late, Self::Stop].into_iter().find(|one| one.number() == number)
+        let reasons = [Self::MakeRoom, Self::Late, Self::Stop, Self::Unread];
+        reasons.into_iter().find(|reason| reason.number() == number)
     }
 
     /// Returns its number, which is not 0.

@@ -258,6 +258,7 @@ impl HttpConnection {
             // Before the first request nothing can be in progress. Otherwise hyper closes the
             // connection after the response is sent.
             CloseReason::MakeRoom if !entry.has_served() => return,
+            CloseReason::Unread => return,
             _ => {}
         }
         connection.as_mut().graceful_shutdown();
@@ -265,7 +266,7 @@ impl HttpConnection {
         let quiet = async {
             match reason {
                 CloseReason::MakeRoom => entry.wait_quiet(CLOSE_TIMEOUT).await,
-                CloseReason::Stop | CloseReason::Late => std::future::pending().await,
+                _ => std::future::pending().await,
             }
         };
         tokio::select! {

@@ -82,7 +82,7 @@ impl HttpConnection {
             _ended = connection.as_mut() => return,
             () = resets.wait_exceeded() => return,
             reason = entry.wait_close_request() => match reason {
-                CloseReason::Stop => options.grace_period,
+                CloseReason::Stop | CloseReason::Unread => options.grace_period,
                 CloseReason::MakeRoom | CloseReason::Late => CLOSE_TIMEOUT,
             },
         };

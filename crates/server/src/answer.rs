@@ -42,9 +42,12 @@ pub(crate) async fn report(
     let query = WrittenQuery::parse(query, Now::read())?;
     let guard = CancelOnDrop::default();
     let (jobs, memory) = (session.jobs(), session.view_memory().clone());
-    let effort = Effort::of(query.expressions());
+    let effort = match Effort::of(query.expressions()) {
+        Effort::Short => Effort::Report,
+        effort => effort,
+    };
     // The room may be occupied by texts for clients that do not read.
-    let room = memory.report_room().ok_or(Refusal::Busy)?;
+    let room = memory.report_room().await.ok_or(Refusal::Busy)?;
     let room = Lock::new(Some(room));
     let make = move |should_stop: &AtomicBool| {
         let query = check(&query, &data)?;
@@ -64,11 +67,9 @@ pub(crate) async fn report(
         report.sources =
             sources.map(|source| ReportSource::of(source, is_complete(source))).collect();
         let text = weir_view::to_json(&report).map_err(Refusal::internal)? + "\n";
-        let room = room.lock().take();
-        let room = room.ok_or(Refusal::Busy)?;
-        let may_exceed = room.is_beyond();
-        let text = room.keep(text);
-        if memory.is_crowded() && !may_exceed { Err(Refusal::Busy) } else { Ok(Some(text)) }
+        // The work ends with the first text, so there is still room.
+        let room = room.lock().take().ok_or(Refusal::Busy)?;
+        room.keep(text).map(Some).map_err(|_| Refusal::Busy)
     };
     let work = move |should_stop: &AtomicBool| make(should_stop).transpose();
     // While this future is awaited, only the end of the session cancels the work.

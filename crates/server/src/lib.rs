@@ -31,6 +31,7 @@ mod export;
 mod export_form;
 mod file;
 mod hub;
+mod kept_text;
 mod live;
 mod machine;
 mod message;

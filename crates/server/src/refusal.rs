@@ -386,6 +386,8 @@ impl From<ExportError> for Refusal {
         match error {
             ExportError::Query(error) => error.into(),
             ExportError::Encode(error) => Self::internal(error),
+            // Nobody waits for it any longer.
+            ExportError::Stopped => Self::ClientGone,
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::file::Purpose;
 use crate::hub::Hub;
 use crate::refusal::Refusal;
 use crate::session::{Access, Lifetime, Session};
-use crate::{accept, answer, export, live, page, query_string, response, upload};
+use crate::{accept, answer, export, kept_text, live, page, query_string, response, upload};
 
 /// Responds to any request.
 pub(crate) async fn answer(
@@ -174,7 +174,7 @@ async fn report(
         text = answer::report(&session, data, &query) => text?,
         () = gone(client) => return Err(Refusal::ClientGone),
     };
-    Ok(response::json(StatusCode::OK, text))
+    Ok(kept_text::respond(session, text, client.clone()))
 }
 
 async fn export_rows(
@@ -191,7 +191,7 @@ async fn export_rows(
     query.zone = query.zone.or_else(|| session.zone().cloned());
     let data = session.data()?;
     tokio::select! {
-        response = export::respond(&session, data, query, form, request) => response,
+        response = export::respond(&session, data, query, form, request, client) => response,
         () = gone(client) => Err(Refusal::ClientGone),
     }
 }

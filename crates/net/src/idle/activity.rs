@@ -304,6 +304,15 @@ impl Activity {
         self.state.lock()
     }
 
+    /// Closes a connection of HTTP/1 whose client does not take the response in progress.
+    pub(crate) fn cut_off(&self) {
+        if !self.is_http2.load(Ordering::SeqCst) {
+            self.is_aborted.store(true, Ordering::Relaxed);
+            self.count_end(ConnectionEnd::Unread);
+            self.close(CloseReason::Unread);
+        }
+    }
+
     /// Asks the connection to close. The first reason stays, so a late head is answered even if the
     /// server stops before the connection has read the reason.
     pub(super) fn close(&self, reason: CloseReason) {

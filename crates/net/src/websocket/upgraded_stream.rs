@@ -33,7 +33,10 @@ impl UpgradedStream {
         match upgraded.downcast::<TokioIo<Transport>>() {
             Ok(parts) => {
                 let transport = Box::new(parts.io.into_inner());
-                Self { read_ahead: parts.read_buf, inner: Inner::Transport(transport) }
+                // An empty slice would keep the buffer of HTTP alive.
+                let is_empty = parts.read_buf.is_empty();
+                let read_ahead = if is_empty { Bytes::new() } else { parts.read_buf };
+                Self { read_ahead, inner: Inner::Transport(transport) }
             }
             Err(upgraded) => {
                 Self { read_ahead: Bytes::new(), inner: Inner::Wrapped(TokioIo::new(upgraded)) }
@@ -61,6 +64,9 @@ impl AsyncRead for UpgradedStream {
             let taken = stream.read_ahead.len().min(buffer.remaining());
             buffer.put_slice(&stream.read_ahead[..taken]);
             stream.read_ahead.advance(taken);
+            if stream.read_ahead.is_empty() {
+                stream.read_ahead = Bytes::new();
+            }
             return Poll::Ready(Ok(()));
         }
         match &mut stream.inner {

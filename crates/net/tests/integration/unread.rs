@@ -9,13 +9,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
+use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::{Request, Response};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use weir_net::socket::{Address, BindOptions, Listener};
-use weir_net::{Body, IncomingBody, Server};
+use weir_net::{Body, Client, IncomingBody, Server};
 
 use crate::common::{read_all, read_until, soon};
 
@@ -62,6 +63,28 @@ impl Made {
         body
     }
 
+    /// Returns a body whose parts share the count. Its client is cut off when it leaves them in the
+    /// queue.
+    fn cut(self, part_bytes: usize, client: Client) -> Body {
+        struct CountedPart(Vec<u8>, #[expect(dead_code, reason = "counts the copies")] Made);
+        impl AsRef<[u8]> for CountedPart {
+            fn as_ref(&self) -> &[u8] {
+                &self.0
+            }
+        }
+        let (sender, body) = Body::channel(QUEUE_BYTES);
+        tokio::spawn(async move {
+            loop {
+                let part = CountedPart(vec![b'x'; part_bytes], self.clone());
+                let sending = sender.send(Bytes::from_owner(part));
+                if tokio::time::timeout(Duration::from_millis(50), sending).await.is_err() {
+                    return client.cut_off();
+                }
+            }
+        });
+        body
+    }
+
     /// Returns a body whose parts are made when the connection asks for them.
     fn polled(self, part_bytes: usize) -> Body {
         Body::poll_fn(move |_| Poll::Ready(self.make(part_bytes).map(Ok)))
@@ -78,11 +101,12 @@ impl UnixServer {
         let path = std::env::temp_dir().join(format!("weir-{name}-{}.sock", std::process::id()));
         let address = Address::Unix(path.clone());
         let listener = Listener::bind(&address, &BindOptions::default()).await.unwrap();
-        let handler = move |request: Request<IncomingBody>, _| {
+        let handler = move |request: Request<IncomingBody>, client: Client| {
             let made = made.clone();
             async move {
                 Response::new(match request.uri().path()[1..].split_once('/') {
                     Some(("channel", bytes)) => made.channel(bytes.parse().unwrap()),
+                    Some(("cut", bytes)) => made.cut(bytes.parse().unwrap(), client),
                     Some((_, bytes)) => made.polled(bytes.parse().unwrap()),
                     None => Body::from("hello"),
                 })
@@ -165,4 +189,33 @@ async fn a_client_that_does_not_read_stops_a_polled_producer() {
         let path = format!("/polled/{part_bytes}");
         assert_held(&server, &made, &path, RESPONSE_BYTES_MAX + part_bytes).await;
     }
+}
+
+#[tokio::test]
+async fn nothing_is_kept_for_a_client_that_is_cut_off() {
+    let made = Made::default();
+    let server = UnixServer::start("cut", made.clone()).await;
+    let before = Arc::strong_count(&made.0);
+    let mut clients = Vec::new();
+    for _ in 0..5 {
+        clients.push(server.request("/cut/10000").await);
+    }
+    let freed = async {
+        let mut most = 0;
+        while most == 0 || Arc::strong_count(&made.0) > before {
+            most = most.max(Arc::strong_count(&made.0) - before);
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        most
+    };
+    let most = soon(freed).await;
+    assert!(most > 5 * (408 << 10) / 10_000, "{most} parts were held before");
+    for mut client in clients {
+        let mut rest = Vec::new();
+        let ended = soon(client.read_to_end(&mut rest)).await;
+        assert!(ended.is_err() || !rest.ends_with(b"0\r\n\r\n"), "it does not look complete");
+    }
+    // A connection of another client is served.
+    let mut bystander = server.request("/").await;
+    assert!(read_all(&mut bystander).await.ends_with("hello"));
 }

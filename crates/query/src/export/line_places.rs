@@ -1,11 +1,13 @@
 //! The places of the lines that a query selects, for an export of the lines themselves.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use weir_core::{Field, Record, Snapshot, Snapshots, Values};
 
 use super::row_cursor::RowCursor;
-use crate::question::{ParsedQuery, QueryError};
+use crate::export::ExportError;
+use crate::question::ParsedQuery;
 
 /// The maximum number of places that are returned at once.
 const PLACES_MAX: usize = 4_096;
@@ -37,24 +39,26 @@ pub struct LinePlaces<D> {
 
 impl<D: Snapshots> LinePlaces<D> {
     /// Begins with the rows of a snapshot. If its ids are stale, it begins with the rows that the
-    /// data set holds now, except those added after the snapshot.
+    /// data set holds now, except those added after the snapshot. The work of its filter ends when
+    /// `should_stop` becomes true.
     ///
     /// # Errors
-    /// Fails if the query is not valid for this data.
+    /// Fails if the query is not valid for this data, or the work was stopped.
     pub fn new(
         data: Arc<D>,
         snapshot: &Snapshot<D::Source>,
         query: ParsedQuery,
-    ) -> Result<Self, QueryError> {
-        let cursor = RowCursor::new(&*data, snapshot, query)?;
+        should_stop: Arc<AtomicBool>,
+    ) -> Result<Self, ExportError> {
+        let cursor = RowCursor::new(&*data, snapshot, query, should_stop)?;
         Ok(Self { data, cursor })
     }
 
     /// Returns the next places, or `None` at the end.
     ///
     /// # Errors
-    /// Fails if the query is no longer valid.
-    pub fn next_places(&mut self) -> Result<Option<Vec<LinePlace>>, QueryError> {
+    /// Fails if the query is no longer valid, or the work was stopped.
+    pub fn next_places(&mut self) -> Result<Option<Vec<LinePlace>>, ExportError> {
         let data = self.data.clone();
         loop {
             let values = self.cursor.values(&*data)?;

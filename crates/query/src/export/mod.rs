@@ -86,6 +86,8 @@ pub enum ExportError {
     Query(QueryError),
     /// The rows cannot be encoded. No content of a log causes this.
     Encode(EncodeError),
+    /// The work was stopped.
+    Stopped,
 }
 
 impl fmt::Display for ExportError {
@@ -93,6 +95,7 @@ impl fmt::Display for ExportError {
         match self {
             Self::Query(error) => error.fmt(formatter),
             Self::Encode(error) => error.fmt(formatter),
+            Self::Stopped => formatter.write_str("the export was stopped"),
         }
     }
 }

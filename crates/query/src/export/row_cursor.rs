@@ -3,13 +3,15 @@
 use std::collections::{HashMap, VecDeque};
 use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use weir_core::{CompiledFilter, RowReader, Segment, Snapshot, SnapshotSegment, Snapshots, Values};
 use weir_view::{RecordKind, main_kind};
 
+use crate::export::ExportError;
 use crate::extents::Extents;
 use crate::line_order::{in_line_order, rows_in_line_order};
-use crate::question::{ParsedQuery, QueryError};
+use crate::question::ParsedQuery;
 
 /// A row of a group: the index of its segment in the group, and its number in the segment.
 pub(super) type GroupRow = (usize, usize);
@@ -35,6 +37,7 @@ pub(super) struct RowCursor {
     rows: std::vec::IntoIter<GroupRow>,
     /// The last line of its source in the first snapshot; `None` if the source is newer.
     last_line: Option<u64>,
+    should_stop: Arc<AtomicBool>,
 }
 
 /// The segments of a snapshot that were not read yet.
@@ -47,18 +50,19 @@ struct UnreadSnapshot {
 
 impl RowCursor {
     /// Begins with the rows of a snapshot. If the query names no kind of records, they are of the
-    /// snapshot's main kind.
+    /// snapshot's main kind. The work of its filter ends when `should_stop` becomes true.
     ///
     /// # Errors
-    /// Fails if the query is not valid for this data.
+    /// Fails if the query is not valid for this data, or the work was stopped.
     pub(super) fn new<D: Snapshots>(
         data: &D,
         snapshot: &Snapshot<D::Source>,
         mut query: ParsedQuery,
-    ) -> Result<Self, QueryError> {
+        should_stop: Arc<AtomicBool>,
+    ) -> Result<Self, ExportError> {
         let kind = *query.kind.get_or_insert_with(|| kind_of(snapshot));
         Ok(Self {
-            snapshot: UnreadSnapshot::new(data, snapshot, &query, kind)?,
+            snapshot: UnreadSnapshot::new(data, snapshot, &query, kind, &should_stop)?,
             query,
             kind,
             last_lines: last_lines(snapshot),
@@ -66,6 +70,7 @@ impl RowCursor {
             segments: Vec::new(),
             rows: Vec::new().into_iter(),
             last_line: None,
+            should_stop,
         })
     }
 
@@ -73,11 +78,11 @@ impl RowCursor {
     /// new one, whose rows up to the last one that was passed are not new.
     ///
     /// # Errors
-    /// Fails if the query is no longer valid.
+    /// Fails if the query is no longer valid, or the work was stopped.
     pub(super) fn values<'d, D: Snapshots>(
         &mut self,
         data: &'d D,
-    ) -> Result<impl Deref<Target = Values> + use<'d, D>, QueryError> {
+    ) -> Result<impl Deref<Target = Values> + use<'d, D>, ExportError> {
         loop {
             let values = data.values();
             if values.reuses() == self.snapshot.epoch {
@@ -85,7 +90,8 @@ impl RowCursor {
             }
             drop(values);
             let snapshot = data.snapshot();
-            self.snapshot = UnreadSnapshot::new(data, &snapshot, &self.query, self.kind)?;
+            let (query, kind, should_stop) = (&self.query, self.kind, &self.should_stop);
+            self.snapshot = UnreadSnapshot::new(data, &snapshot, query, kind, should_stop)?;
             self.segments.clear();
             self.rows = Vec::new().into_iter();
         }
@@ -158,10 +164,13 @@ impl UnreadSnapshot {
         snapshot: &Snapshot<D::Source>,
         query: &ParsedQuery,
         kind: RecordKind,
-    ) -> Result<Self, QueryError> {
+        should_stop: &AtomicBool,
+    ) -> Result<Self, ExportError> {
         let values = data.values();
         let mut filter = CompiledFilter::new(&query.filter(&values)?);
-        filter.refresh(&values);
+        if !filter.refresh_unless(&values, &|| should_stop.load(Ordering::Relaxed)) {
+            return Err(ExportError::Stopped);
+        }
         let reader = RowReader::new(&snapshot.formats, &values, kind.into());
         drop(values);
         let of_kind = |it: &&SnapshotSegment| it.segment.kind() == kind.into();

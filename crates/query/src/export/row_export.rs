@@ -1,6 +1,7 @@
 //! Exports the records of a data set that a query selects, in parts.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use weir_core::{Selection, Snapshot, Snapshots, Values, Zone};
 use weir_export::{SegmentRows, TextFormat, TextWriter};
@@ -94,8 +95,24 @@ impl<D: Snapshots> RowExport<D> {
         format: ExportFormat,
         name_of: impl Fn(u32) -> String + Send + 'static,
     ) -> Result<Self, ExportError> {
+        Self::new_until(data, snapshot, query, format, name_of, Arc::default())
+    }
+
+    /// As [`Self::new`]. The work of the filter, which may take long, ends when `should_stop`
+    /// becomes true.
+    ///
+    /// # Errors
+    /// As for [`Self::new`], and if the work was stopped.
+    pub fn new_until(
+        data: Arc<D>,
+        snapshot: &Snapshot<D::Source>,
+        query: ParsedQuery,
+        format: ExportFormat,
+        name_of: impl Fn(u32) -> String + Send + 'static,
+        should_stop: Arc<AtomicBool>,
+    ) -> Result<Self, ExportError> {
         let zone = query.zone.clone();
-        let cursor = RowCursor::new(&*data, snapshot, query)?;
+        let cursor = RowCursor::new(&*data, snapshot, query, should_stop)?;
         let extra_fields = cursor.reader().fields().extra_fields();
         let (encoder, begin) = Encoder::new(format, cursor.kind().into(), extra_fields)?;
         Ok(Self {
@@ -124,7 +141,7 @@ impl<D: Snapshots> RowExport<D> {
     /// few hundred milliseconds.
     ///
     /// # Errors
-    /// Fails if the query is no longer valid. Encoding errors do not happen.
+    /// Fails if the query is no longer valid, or the work was stopped. Encoding errors do not happen.
     pub fn next_part(&mut self) -> Result<Option<Vec<u8>>, ExportError> {
         let mut part = std::mem::take(&mut self.begin);
         let data = self.data.clone();

@@ -1,6 +1,7 @@
 //! Exported rows equal those of a naive walk over all rows.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field as Cell;
@@ -8,7 +9,7 @@ use serde_json::Value;
 use weir_core::{BlockLimits, Record, RowReader};
 use weir_demo::Traffic;
 use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
-use weir_query::{ExportFormat, ParsedQuery, RowExport, SegmentExport};
+use weir_query::{ExportError, ExportFormat, LinePlaces, ParsedQuery, RowExport, SegmentExport};
 use weir_testkit::arrow::{ArrowCell, ArrowStream};
 use weir_view::{Query, RecordKind};
 
@@ -277,6 +278,27 @@ fn tables_have_the_rows_of_the_lines_of_json() {
             assert_eq!(own, expected, "{condition}");
         }
     }
+}
+
+/// A filter decides about all values before the first row, which may take long.
+#[test]
+fn a_stopped_export_has_no_rows() {
+    let data = data_of(&[&log(3, 30_000)]);
+    let begin = |stop: &Arc<AtomicBool>| {
+        let (query, format) = (query_of("path~a"), ExportFormat::Csv);
+        RowExport::new_until(data.clone(), &data.snapshot(), query, format, name_of, stop.clone())
+    };
+    let stop = Arc::new(AtomicBool::new(true));
+    assert!(matches!(begin(&stop), Err(ExportError::Stopped)));
+    stop.store(false, Ordering::Relaxed);
+    let mut export = begin(&stop).unwrap_or_else(|error| panic!("{error}"));
+    assert!(export.next_part().is_ok_and(|part| part.is_some()), "it was not stopped");
+    let places = |stop: &Arc<AtomicBool>| {
+        LinePlaces::new(data.clone(), &data.snapshot(), query_of("path~a"), stop.clone())
+    };
+    assert!(places(&stop).is_ok());
+    stop.store(true, Ordering::Relaxed);
+    assert!(matches!(places(&stop), Err(ExportError::Stopped)));
 }
 
 /// Exports a log while it is read with so little memory that ids are reused.

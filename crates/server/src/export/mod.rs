@@ -12,6 +12,7 @@ mod tag;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use hyper::header::{
     ACCEPT_RANGES, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderValue, VARY,
@@ -19,7 +20,9 @@ use hyper::header::{
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use weir_core::Snapshot;
 use weir_ingest::{DataSet, SourceSnapshot};
-use weir_net::{Body, ByteRange, RequestedContent, set_content_range, set_unsatisfied_range};
+use weir_net::{
+    Body, ByteRange, Client, RequestedContent, set_content_range, set_unsatisfied_range,
+};
 use weir_observe::task::{TaskKind, TaskName};
 use weir_query::{LinePlaces, Now, ParsedQuery, RowExport, WrittenQuery, log_zone};
 use weir_view::Query;
@@ -29,10 +32,10 @@ use crate::export_form::Form;
 use crate::refusal::Refusal;
 use crate::response;
 use crate::session::{Access, Session};
-use crate::turns::{Effort, Turn};
+use crate::turns::{Effort, StopOnDrop, Turn, Viewer};
 use file_name::file_name;
 use line_export::LineExport;
-use sending::PartSource;
+use sending::{Destination, PartSource};
 
 /// Sends an export.
 static EXPORT: TaskKind = TaskKind::new("export");
@@ -53,9 +56,10 @@ pub(crate) async fn respond<B>(
     query: Query,
     form: Form,
     request: &Request<B>,
+    client: &Client,
 ) -> Result<Response<Body>, Refusal> {
     tokio::select! {
-        response = respond_in_session(session, data, query, form, request) => response,
+        response = respond_in_session(session, data, query, form, request, client) => response,
         () = session.ended() => Err(session.end_refusal()),
     }
 }
@@ -66,6 +70,7 @@ async fn respond_in_session<B>(
     query: Query,
     form: Form,
     request: &Request<B>,
+    client: &Client,
 ) -> Result<Response<Body>, Refusal> {
     let is_head = *request.method() == Method::HEAD;
     // HEAD computes no rows. The turn comes before the snapshot, which would otherwise hold memory
@@ -73,7 +78,8 @@ async fn respond_in_session<B>(
     let turn = if is_head { None } else { Some(session.turns().export_turn().await) };
     let written = WrittenQuery::parse(&query, Now::read())?;
     let (effort, owner) = (Effort::of(written.expressions()), session.clone());
-    let begin = move || Export::begin(owner, data, &query, &written, form);
+    let client = client.clone();
+    let begin = move || Export::begin(owner, data, &query, &written, form, client);
     let export = Arc::new(session.turns().check(effort, begin).await??);
     let requested = match &export.tag {
         Some(tag) => RequestedContent::of(request, tag, None),
@@ -90,6 +96,13 @@ async fn respond_in_session<B>(
     }
 }
 
+/// The rows of an export that has begun.
+struct Rows {
+    parts: Box<dyn PartSource>,
+    /// Ends the work on the rows.
+    stop: StopOnDrop,
+}
+
 /// A requested export, with everything that its bytes depend on.
 struct Export {
     session: Arc<Session>,
@@ -97,6 +110,7 @@ struct Export {
     snapshot: Snapshot<SourceSnapshot>,
     query: ParsedQuery,
     form: Form,
+    client: Client,
     file: String,
     /// Identifies the bytes; `None` if another request may get other bytes.
     tag: Option<HeaderValue>,
@@ -110,6 +124,7 @@ impl Export {
         query: &Query,
         written: &WrittenQuery,
         form: Form,
+        client: Client,
     ) -> Result<Self, Refusal> {
         let snapshot = data.snapshot();
         let first = snapshot.sources.first().map_or("", |source| source.name.as_str());
@@ -122,18 +137,20 @@ impl Export {
             line_export::check(&data, &snapshot)?;
         }
         let tag = tag::tag(&session, &data, &snapshot, query, form).filter(|_| !is_of_now);
-        Ok(Self { session, data, snapshot, query: settled, form, file, tag })
+        Ok(Self { session, data, snapshot, query: settled, form, client, file, tag })
     }
 
-    /// Starts the export of the rows.
-    async fn rows(self: &Arc<Self>, effort: Effort) -> Result<Box<dyn PartSource>, Refusal> {
+    /// Starts the export of the rows. Its filter decides about all values first, which may take
+    /// long, and ends when this future is dropped.
+    async fn rows(self: &Arc<Self>, effort: Effort) -> Result<Rows, Refusal> {
         let export = self.clone();
-        let begin = move || {
+        let begin = move |stop: &Arc<AtomicBool>| {
+            let stop = stop.clone();
             let format = match export.form {
                 Form::Fields(format) => format,
                 Form::Lines => {
                     let (data, query) = (export.data.clone(), export.query.clone());
-                    let places = LinePlaces::new(data.clone(), &export.snapshot, query)?;
+                    let places = LinePlaces::new(data.clone(), &export.snapshot, query, stop)?;
                     return Ok(Box::new(LineExport::new(places, data)) as Box<dyn PartSource>);
                 }
             };
@@ -143,10 +160,13 @@ impl Export {
             let name_of = move |number| names.get(&number).cloned().unwrap_or_default();
             let (data, query, jobs) =
                 (export.data.clone(), export.query.clone(), export.session.jobs());
-            let rows = RowExport::new(data, &export.snapshot, query, format, name_of)?;
+            let snapshot = &export.snapshot;
+            let rows = RowExport::new_until(data, snapshot, query, format, name_of, stop)?;
             Ok::<_, Refusal>(Box::new(rows.with_jobs(jobs)) as Box<dyn PartSource>)
         };
-        self.session.turns().check(effort, begin).await?
+        let begun = self.session.turns().check_of(&Viewer::default(), effort, begin).await?;
+        let (parts, stop) = begun.into_stoppable();
+        Ok(Rows { parts: parts?, stop })
     }
 
     /// Returns the length in bytes, if a previous export has determined it.
@@ -195,7 +215,8 @@ impl Export {
         let total = match self.known_length() {
             Some(total) => total,
             None => {
-                let total = sending::length(self.rows(effort).await?).await?;
+                let rows = self.rows(effort).await?;
+                let total = sending::length(rows.parts).await?;
                 self.keep_length(total);
                 total
             }
@@ -214,19 +235,21 @@ impl Export {
     }
 
     /// Sends a range of the bytes in its own task, which holds the turn and the session.
-    fn send(self: &Arc<Self>, rows: Box<dyn PartSource>, range: Range<u64>, turn: Turn) -> Body {
+    fn send(self: &Arc<Self>, rows: Rows, range: Range<u64>, turn: Turn) -> Body {
         let (sender, body) = Body::channel(QUEUE_BYTES_MAX);
         let (export, user) = (self.clone(), self.session.enter(Access::View));
         tokio::spawn(EXPORT.observe(TaskName::Unnamed, async move {
             let is_awaited = || export.session.turns().is_export_awaited();
+            let destination =
+                Destination { sender, is_awaited, cut_off: || export.client.cut_off() };
             let total = tokio::select! {
-                total = sending::send(rows, range, sender, is_awaited) => total,
+                total = sending::send(rows.parts, range, destination) => total,
                 () = export.session.ended() => None,
             };
             if let Some(total) = total {
                 export.keep_length(total);
             }
-            drop((turn, user));
+            drop((turn, user, rows.stop));
         }));
         body
     }

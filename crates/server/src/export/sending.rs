@@ -42,14 +42,21 @@ impl PartSource for RowExport<DataSet> {
 /// client can ask for the rest.
 const UNREAD_MAX: Duration = Duration::from_secs(2);
 
-/// Sends a range of a file's bytes until the client disconnects, or leaves bytes untaken while
-/// another export `is_awaited`. The range may end beyond the file. Returns the length of the file if
-/// all of it was computed.
+/// Where an export is sent, and who else wants to send one.
+pub(super) struct Destination<A, C> {
+    pub(super) sender: BodySender,
+    /// Whether another export waits for its turn.
+    pub(super) is_awaited: A,
+    /// Ends the connection to a client that leaves bytes untaken while another export is awaited.
+    pub(super) cut_off: C,
+}
+
+/// Sends a range of a file's bytes until the client disconnects or is cut off. The range may end
+/// beyond the file. Returns the length of the file if all of it was computed.
 pub(super) async fn send(
     mut parts: impl PartSource,
     range: Range<u64>,
-    sender: BodySender,
-    is_awaited: impl Fn() -> bool,
+    Destination { sender, is_awaited, cut_off }: Destination<impl Fn() -> bool, impl Fn()>,
 ) -> Option<u64> {
     let mut at = 0;
     while at < range.end {
@@ -75,7 +82,10 @@ pub(super) async fn send(
         loop {
             match timeout(UNREAD_MAX, &mut sending).await {
                 Ok(sent) => break sent.ok()?,
-                Err(_) if is_awaited() => return None,
+                Err(_) if is_awaited() => {
+                    cut_off();
+                    return None;
+                }
                 Err(_) => {}
             }
         }
@@ -115,13 +125,13 @@ async fn next<P: PartSource>(mut parts: P) -> Result<(Option<Vec<u8>>, P), Refus
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     use http_body_util::BodyExt;
     use tokio::time::timeout;
-    use weir_net::Body;
+    use weir_net::{Body, BodySender};
 
-    use super::{PartSource, UNREAD_MAX, length, send};
+    use super::{Destination, PartSource, UNREAD_MAX, length, send};
     use crate::refusal::Refusal;
 
     /// A file of parts of different lengths, including empty ones.
@@ -155,6 +165,10 @@ mod tests {
         }
     }
 
+    fn alone(sender: BodySender) -> Destination<impl Fn() -> bool, impl Fn()> {
+        Destination { sender, is_awaited: || false, cut_off: || unreachable!("nobody waits") }
+    }
+
     impl Endless {
         /// Waits until the work has ended and dropped its copy of the count.
         async fn ended(self) {
@@ -177,14 +191,14 @@ mod tests {
         for start in 0..21 {
             for end in start + 1..=21 {
                 let (sender, body) = Body::channel(1 << 10);
-                let sent = send(Parts::new(), start..end, sender, || false).await;
+                let sent = send(Parts::new(), start..end, alone(sender)).await;
                 assert_eq!(sent, None, "the rest was not made");
                 let bytes = body.collect().await.expect("it is whole").to_bytes();
                 assert_eq!(bytes, whole[start as usize..end as usize], "{start}..{end}");
             }
         }
         let (sender, body) = Body::channel(1 << 10);
-        assert_eq!(send(Parts::new(), 0..u64::MAX, sender, || false).await, Some(21));
+        assert_eq!(send(Parts::new(), 0..u64::MAX, alone(sender)).await, Some(21));
         assert_eq!(body.collect().await.expect("it is whole").to_bytes(), whole);
     }
 
@@ -192,7 +206,7 @@ mod tests {
     async fn a_client_that_goes_ends_the_work() {
         let parts = Endless::default();
         let (sender, body) = Body::channel(1 << 10);
-        let skipping = tokio::spawn(send(parts.clone(), u64::MAX - 1..u64::MAX, sender, || false));
+        let skipping = tokio::spawn(send(parts.clone(), u64::MAX - 1..u64::MAX, alone(sender)));
         parts.made(9).await;
         drop(body);
         assert_eq!(skipping.await.expect("no panic"), None);
@@ -209,9 +223,12 @@ mod tests {
     async fn a_client_that_does_not_read_makes_room_for_another_export() {
         for is_awaited in [false, true] {
             let (sender, body) = Body::channel(1 << 10);
-            let sending = send(Endless::default(), 0..u64::MAX, sender, move || is_awaited);
+            let is_cut = AtomicBool::new(false);
+            let cut_off = || is_cut.store(true, Ordering::SeqCst);
+            let destination = Destination { sender, is_awaited: || is_awaited, cut_off };
+            let sending = send(Endless::default(), 0..u64::MAX, destination);
             let ended = timeout(30 * UNREAD_MAX, sending).await;
-            assert_eq!(ended.is_ok(), is_awaited);
+            assert_eq!((ended.is_ok(), is_cut.into_inner()), (is_awaited, is_awaited));
             let cut = body.collect().await;
             assert!(cut.is_err(), "the client notices that bytes are missing");
         }
@@ -222,7 +239,7 @@ mod tests {
         const QUEUE_BYTES: usize = 10 * PART_BYTES;
         let parts = Endless::default();
         let (sender, mut body) = Body::channel(QUEUE_BYTES);
-        let sending = tokio::spawn(send(parts.clone(), 0..u64::MAX, sender, || false));
+        let sending = tokio::spawn(send(parts.clone(), 0..u64::MAX, alone(sender)));
         let mut taken = 0;
         for _ in 0..200 {
             // While the client does not read, the work continues until the queue is full.

@@ -94,7 +94,14 @@ pub(crate) async fn run(session: Arc<Session>, socket: WebSocket<UpgradedStream>
     let slot = |(subject, panel, newest): (Subject, u32, &watch::Sender<String>)| {
         let (session, data, writer, viewer) = (&session, &data, &writer, &viewer);
         let slot = Slot { session, data, writer, subject, panel, viewer };
-        Box::pin(slot.serve(newest.subscribe()))
+        let mut newest = newest.subscribe();
+        // Few connections use all slots, and a slot that is served takes 5 KB.
+        Box::pin(async move {
+            if newest.changed().await.is_ok() {
+                newest.mark_changed();
+                Box::pin(slot.serve(newest)).await;
+            }
+        })
     };
     // They subscribe here, so that no message is missed.
     let views = views::serve(&session, &data, &writer, newest.query.subscribe());

@@ -41,9 +41,6 @@ const TRICKLE_BYTES: u64 = 256 << 10;
 /// answer reads the values.
 const WORK_SHARE: u32 = 4;
 
-/// Like [`SEND_TIMEOUT`], while unsent views take too much memory.
-const CROWDED_SEND_TIMEOUT: Duration = Duration::from_secs(2);
-
 /// The query of a connection.
 #[derive(Debug)]
 struct LiveQuery {
@@ -250,13 +247,9 @@ async fn send_view(
     let (view_work, tail) = (session.turns().view_work(), view.tail());
     let (_timed, bytes) = (view_work.send(), start.len() + tail.len());
     let sending = writer.send_shared_text(start, tail);
-    let crowded_out = async {
-        tokio::time::sleep(CROWDED_SEND_TIMEOUT).await;
-        session.view_memory().crowded().await;
-    };
     let is_sent = tokio::select! {
         sent = tokio::time::timeout(SEND_TIMEOUT, sending) => matches!(sent, Ok(Ok(()))),
-        () = crowded_out => false,
+        () = session.view_memory().crowded_out() => false,
     };
     if is_sent {
         view_work.add_view(bytes);

@@ -93,6 +93,13 @@ pub(crate) struct Checked<T> {
     pub(super) took: Lock<Duration>,
 }
 
+impl<T> Checked<T> {
+    /// Returns what was checked, and what stops further work on it when it is dropped.
+    pub(crate) fn into_stoppable(self) -> (T, StopOnDrop) {
+        (self.question, StopOnDrop(Some(self.stop)))
+    }
+}
+
 impl<T, E> Checked<Result<Option<T>, E>> {
     /// Returns the question, if there is one.
     ///
@@ -105,7 +112,8 @@ impl<T, E> Checked<Result<Option<T>, E>> {
 }
 
 /// Sets a flag when it is dropped, unless it has become the flag of something else.
-pub(super) struct StopOnDrop(pub(super) Option<Arc<AtomicBool>>);
+#[derive(Debug)]
+pub(crate) struct StopOnDrop(pub(super) Option<Arc<AtomicBool>>);
 
 impl StopOnDrop {
     pub(super) fn stop(&self) {

@@ -13,20 +13,21 @@ use weir_core::PatternAccount;
 use weir_observe::task::{TaskKind, TaskName};
 use weir_sync::Lock;
 
-use self::cancellation::StopOnDrop;
-pub(crate) use self::cancellation::{CancelOnDrop, Cancellation, Checked};
+pub(crate) use self::cancellation::{CancelOnDrop, Cancellation, Checked, StopOnDrop};
 use crate::refusal::Refusal;
 use crate::server_views::ServerViews;
 use crate::view_work::ViewWork;
 
-/// The maximum number of answers of all sessions that are computed at once: in short turns, in short
-/// turns of panels, and in long turns. Each may hold about 100 MiB of compiled expressions.
+/// The maximum number of answers of all sessions that are computed at once: in short turns, in those
+/// of reports and of panels, and in long turns. Each may hold about 100 MiB of compiled expressions.
 const SHORT_ANSWERS_MAX: usize = 3;
+const REPORTS_MAX: usize = 2;
 const TRIALS_MAX: usize = 2;
 const LONG_ANSWERS_MAX: usize = 2;
 
 /// The same limits for one session, so that it leaves turns to the others.
 const SESSION_SHORT_ANSWERS_MAX: usize = 2;
+const SESSION_REPORTS_MAX: usize = 1;
 const SESSION_TRIALS_MAX: usize = 1;
 const SESSION_LONG_ANSWERS_MAX: usize = 1;
 
@@ -58,6 +59,8 @@ const SESSION_REPLAYS_MAX: usize = 1;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effort {
     Short,
+    /// Short, for one report to a program. It does not wait for the views of any number of pages.
+    Report,
     /// Not known before it is tried: that of a panel, which may replay a rule in a millisecond or
     /// in a minute. It begins in a short turn of its own kind, so that views do not wait for it.
     Unknown,
@@ -75,7 +78,7 @@ impl Effort {
 /// arrival, so viewers take turns in a circle, however much each of them asks.
 #[derive(Debug, Clone)]
 pub(crate) struct Viewer {
-    answers: [Arc<Semaphore>; 3],
+    answers: [Arc<Semaphore>; 4],
     /// Those of short checks, and of all others.
     checks: [Arc<Semaphore>; 2],
 }
@@ -83,7 +86,7 @@ pub(crate) struct Viewer {
 impl Default for Viewer {
     fn default() -> Self {
         let one = || Arc::new(Semaphore::new(1));
-        Self { answers: [one(), one(), one()], checks: [one(), one()] }
+        Self { answers: [one(), one(), one(), one()], checks: [one(), one()] }
     }
 }
 
@@ -150,6 +153,7 @@ impl TurnLimit {
 #[derive(Debug, Clone)]
 pub(crate) struct ServerTurns {
     short: Arc<Semaphore>,
+    reports: Arc<Semaphore>,
     trials: Arc<Semaphore>,
     long: Arc<Semaphore>,
     short_checks: Arc<Semaphore>,
@@ -169,6 +173,7 @@ impl ServerTurns {
         let turns = |max| Arc::new(Semaphore::new(max));
         Self {
             short: turns(SHORT_ANSWERS_MAX),
+            reports: turns(REPORTS_MAX),
             trials: turns(TRIALS_MAX),
             long: turns(LONG_ANSWERS_MAX),
             short_checks: turns(CHECKS_MAX),
@@ -187,6 +192,7 @@ impl ServerTurns {
 #[derive(Debug)]
 pub(crate) struct SessionTurns {
     short: TurnLimit,
+    reports: TurnLimit,
     trials: TurnLimit,
     long: TurnLimit,
     short_checks: TurnLimit,
@@ -258,6 +264,7 @@ impl SessionTurns {
     pub(crate) fn new(server: &ServerTurns, number: u64, answer_time_max: Duration) -> Self {
         Self {
             short: TurnLimit::new(&server.short, SESSION_SHORT_ANSWERS_MAX),
+            reports: TurnLimit::new(&server.reports, SESSION_REPORTS_MAX),
             trials: TurnLimit::new(&server.trials, SESSION_TRIALS_MAX),
             long: TurnLimit::new(&server.long, SESSION_LONG_ANSWERS_MAX),
             short_checks: TurnLimit::new(&server.short_checks, SESSION_CHECKS_MAX),
@@ -288,6 +295,7 @@ impl SessionTurns {
         let work = Arc::new(work);
         let first = match effort {
             Effort::Short => Some(&self.short),
+            Effort::Report => Some(&self.reports),
             Effort::Unknown => Some(&self.trials),
             Effort::Long => None,
         };
@@ -388,7 +396,7 @@ impl SessionTurns {
     ) -> Result<Checked<T>, Refusal> {
         let [short, others] = &viewer.checks;
         let (checks, own) = match effort {
-            Effort::Short => (&self.short_checks, short),
+            Effort::Short | Effort::Report => (&self.short_checks, short),
             Effort::Unknown | Effort::Long => (&self.long_checks, others),
         };
         let turn = checks.turn_of(own).await;
@@ -421,7 +429,7 @@ mod tests {
 
     use super::{
         CancelOnDrop, Effort, LONG_ANSWERS_MAX, SESSION_LONG_ANSWERS_MAX,
-        SESSION_SHORT_ANSWERS_MAX, SHORT_ANSWERS_MAX, ServerTurns, SessionTurns,
+        SESSION_SHORT_ANSWERS_MAX, SHORT_ANSWERS_MAX, SHORT_TURN, ServerTurns, SessionTurns,
     };
     use crate::refusal::Refusal;
 
@@ -501,6 +509,27 @@ mod tests {
             let work = |_: &AtomicBool| Some(std::thread::current().id());
             assert_ne!(turns.answer(effort, &Arc::default(), work).await, Ok(Some(own)));
         }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_report_does_not_wait_for_views() {
+        let turns = Arc::new(SessionTurns::new(&server_turns(), 0, TIME_MAX));
+        let mut views = Vec::new();
+        for _ in 0..50 {
+            let turns = turns.clone();
+            views.push(tokio::spawn(async move {
+                // As long as a short turn, so that they are over soon if it does wait.
+                let work = |_: &AtomicBool| {
+                    std::thread::sleep(SHORT_TURN / 2);
+                    Some(())
+                };
+                turns.answer(Effort::Short, &Arc::default(), work).await
+            }));
+        }
+        let work = |_: &AtomicBool| Some(7);
+        assert_eq!(turns.answer(Effort::Report, &Arc::default(), work).await, Ok(Some(7)));
+        assert!(views.iter().filter(|view| !view.is_finished()).count() > 25);
+        views.into_iter().for_each(|view| view.abort());
     }
 
     #[tokio::test(start_paused = true)]

@@ -28,4 +28,5 @@ mod selection;
 mod sessions;
 mod several_connections;
 mod sliding;
+mod stuck_readers;
 mod upload;

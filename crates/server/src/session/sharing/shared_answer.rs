@@ -48,6 +48,8 @@ pub(crate) struct SharedAnswer {
     is_long: AtomicBool,
     /// The memory of the evaluator, in bytes.
     bytes: AtomicUsize,
+    /// The length of the last text, in bytes.
+    text_bytes: AtomicUsize,
     used: AtomicU64,
 }
 
@@ -64,6 +66,26 @@ pub(crate) struct MadeView {
     pub(crate) version: u64,
     tail: Bytes,
     made_at: Instant,
+}
+
+impl AnswerState {
+    /// Returns the last view if it shows the newest data, or if it is recent and newer than version
+    /// `seen`.
+    fn fresh_view(&self, data: &DataSet, seen: Option<u64>) -> Option<MadeView> {
+        let version = *data.version().borrow();
+        let is_fresh = |made: &&MadeView| {
+            let is_newer = seen.is_none_or(|seen| made.version > seen);
+            made.version == version || (is_newer && made.made_at.elapsed() < SHARED_FOR)
+        };
+        self.made.as_ref().filter(is_fresh).cloned()
+    }
+}
+
+/// Why a view was not made.
+enum NotMade {
+    /// There is no room for its text. It is made again once there is.
+    NoRoom,
+    Refused(Refusal),
 }
 
 impl MadeView {
@@ -93,6 +115,7 @@ impl SharedAnswers {
                 state: Arc::default(),
                 is_long: AtomicBool::new(false),
                 bytes: AtomicUsize::new(0),
+                text_bytes: AtomicUsize::new(0),
                 used: AtomicU64::new(0),
             });
             answers.push(Arc::downgrade(&answer));
@@ -169,31 +192,42 @@ impl SharedAnswer {
     ) -> Result<Option<MadeView>, Refusal> {
         self.used.store(session.answers().next_use(), Ordering::Relaxed);
         let lock = cancellation.unless_cancelled(self.state.clone().lock_owned()).await;
-        let Some(mut state) = lock else { return Ok(None) };
-        let version = *data.version().borrow();
-        let is_fresh = |made: &&MadeView| {
-            let is_newer = seen.is_none_or(|seen| made.version > seen);
-            made.version == version || (is_newer && made.made_at.elapsed() < SHARED_FOR)
-        };
-        if let Some(made) = state.made.as_ref().filter(is_fresh) {
-            return Ok(Some(made.clone()));
+        let Some(state) = lock else { return Ok(None) };
+        if let Some(made) = state.fresh_view(data, seen) {
+            return Ok(Some(made));
         }
-        state.made = None;
-        let room = cancellation.unless_cancelled(session.view_memory().room()).await;
-        let Some(room) = room else { return Ok(None) };
-        // The work owns the lock, because it may outlive this future.
-        let held = Lock::new((state, Some(room)));
-        let (answer, data, turns) = (self.clone(), data.clone(), session.clone());
-        let session = session.clone();
-        let work = move |should_stop: &AtomicBool| {
-            let mut held = held.lock();
-            let (state, room) = &mut *held;
-            let started = Instant::now();
-            let made = answer.make(state, room, &session, &data, previous.as_deref(), should_stop);
-            answer.is_long.store(started.elapsed() > SHORT_TURN, Ordering::Relaxed);
-            made.transpose()
-        };
-        turns.turns().answer(self.effort(), cancellation, work).await?.transpose()
+        drop(state);
+        loop {
+            // The state is not locked while this waits, so that the evaluator can be freed.
+            let bytes = self.text_bytes.load(Ordering::Relaxed);
+            let room = cancellation.unless_cancelled(session.view_memory().room(bytes)).await;
+            let Some(room) = room else { return Ok(None) };
+            let lock = cancellation.unless_cancelled(self.state.clone().lock_owned()).await;
+            let Some(mut state) = lock else { return Ok(None) };
+            if let Some(made) = state.fresh_view(data, seen) {
+                return Ok(Some(made));
+            }
+            state.made = None;
+            // The work owns the lock, because it may outlive this future.
+            let held = Lock::new((state, Some(room)));
+            let (answer, owner, data) = (self.clone(), session.clone(), data.clone());
+            let previous = previous.clone();
+            let work = move |should_stop: &AtomicBool| {
+                let mut held = held.lock();
+                let (state, room) = &mut *held;
+                let started = Instant::now();
+                let made =
+                    answer.make(state, room, &owner, &data, previous.as_deref(), should_stop);
+                answer.is_long.store(started.elapsed() > SHORT_TURN, Ordering::Relaxed);
+                made.transpose()
+            };
+            match session.turns().answer(self.effort(), cancellation, work).await? {
+                Some(Err(NotMade::NoRoom)) => {}
+                Some(Err(NotMade::Refused(refusal))) => return Err(refusal),
+                Some(Ok(made)) => return Ok(Some(made)),
+                None => return Ok(None),
+            }
+        }
     }
 
     /// Computes a view, from the connection's previous answer if this one has no evaluator. Returns
@@ -206,7 +240,7 @@ impl SharedAnswer {
         data: &Arc<DataSet>,
         previous: Option<&Self>,
         should_stop: &AtomicBool,
-    ) -> Result<Option<MadeView>, Refusal> {
+    ) -> Result<Option<MadeView>, NotMade> {
         // Read after the turn begins, so that the same view is not sent again without a change.
         let version = *data.version().borrow();
         let base = previous.and_then(|previous| previous.state.try_lock().ok());
@@ -214,12 +248,14 @@ impl SharedAnswer {
         let Some(text) = self.text(state, session, data, base, should_stop) else {
             return Ok(None);
         };
-        let text = text.map_err(Refusal::internal)?;
-        // The work ends with the first text, so there is still room.
-        let room = room.take().ok_or(Refusal::Busy)?;
-        let made = MadeView { version, tail: room.keep(text), made_at: Instant::now() };
-        state.made = Some(made.clone());
+        let text = text.map_err(|error| NotMade::Refused(Refusal::internal(error)))?;
+        self.text_bytes.store(text.len(), Ordering::Relaxed);
+        // The work ends with the first text, so that it has not used the room yet.
+        let tail = room.take().ok_or(NotMade::NoRoom)?.keep(text);
         session.answers().trim(session.view_memory());
+        let made =
+            MadeView { version, tail: tail.map_err(|_| NotMade::NoRoom)?, made_at: Instant::now() };
+        state.made = Some(made.clone());
         Ok(Some(made))
     }
 
@@ -271,13 +307,75 @@ impl SharedAnswer {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
     use std::sync::Arc;
+    use std::time::Duration;
 
-    use weir_ingest::{DataSet, Retention};
+    use weir_ingest::{DataSet, FormatChoice, Retention, SourceEnd};
+    use weir_net::HostGuard;
     use weir_query::{Now, WrittenQuery};
     use weir_view::{Clause, Operator, Query};
 
-    use super::SharedAnswers;
+    use super::{MadeView, SharedAnswers};
+    use crate::hub::Hub;
+    use crate::options::ServerOptions;
+    use crate::session::Lifetime;
+
+    const VIEWERS: usize = 40;
+
+    /// The texts that may be made beyond the limit of [`ViewMemory`](crate::session::ViewMemory).
+    const BEYOND_MAX: usize = 2;
+
+    /// Each asks for another view, and never sends it to the end.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn views_of_many_that_do_not_read_stay_within_the_limit() {
+        let options = ServerOptions { memory_bytes_max: 2 << 20, jobs: 1, ..Default::default() };
+        let hub = Hub::new(options, HostGuard::loopback());
+        let session = hub.create(Lifetime::Pinned).expect("a session").session;
+        let data = session.data().expect("it is open");
+        let mut source =
+            session.pipeline().expect("it is open").source("a.log", None, FormatChoice::Detect);
+        for number in 0..500 {
+            let line = format!(
+                "192.0.2.7 - - [17/Dec/2025:09:03:01 +0000] \"GET /{number} HTTP/1.1\" 200 17\n"
+            );
+            source.write_all(line.as_bytes()).expect("room for the lines");
+        }
+        source.finish(SourceEnd::Done).expect("room for the lines");
+        let (sender, mut made) = tokio::sync::mpsc::channel(1);
+        for number in 0..VIEWERS {
+            let (session, data, sender) = (session.clone(), data.clone(), sender.clone());
+            tokio::spawn(async move {
+                let conditions = vec![format!("path!=/none{number}")];
+                let group = Some("path".to_owned());
+                let query = Query { conditions, group, top: 500, ..Query::default() };
+                let query = WrittenQuery::parse(&query, Now::read()).expect("a query");
+                let answer = session.answers().find(query, &data);
+                let made = answer.view(&session, &data, None, None, &Arc::default()).await;
+                let made = made.expect("it is valid").expect("it is not cancelled");
+                sender.send(made).await.expect("it is awaited");
+            });
+        }
+        let (memory, mut unread, mut count) = (session.view_memory(), VecDeque::new(), 0);
+        while count < VIEWERS {
+            tokio::select! {
+                made = made.recv() => unread.extend(made),
+                // A reader is cut off.
+                () = tokio::time::sleep(Duration::from_millis(5)), if memory.is_crowded() => {
+                    count += usize::from(unread.pop_front().is_some());
+                }
+            }
+            let text_bytes = unread.front().map_or(0, |made: &MadeView| made.tail().len());
+            let bytes_max = memory.bytes_max() + BEYOND_MAX * text_bytes;
+            assert!(text_bytes < 4 * bytes_max && memory.text_bytes() <= bytes_max);
+            if !memory.is_crowded() && unread.len() + count == VIEWERS {
+                break;
+            }
+        }
+        assert!(count > VIEWERS / 2, "{count} readers were cut off");
+        drop(unread);
+        hub.end_all();
+    }
 
     #[test]
     fn equal_questions_share_an_answer_while_it_is_used() {

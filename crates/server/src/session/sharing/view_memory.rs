@@ -8,9 +8,11 @@ use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use weir_ingest::{DataSet, TotalMemory};
 
-/// Views may take at least 1/n of the session's memory limit, and all memory that the data set does
-/// not need.
-const SHARE_MIN: usize = 8;
+/// Texts and evaluators may each take 1/n of the memory that the data set does not need.
+const REST_SHARE: usize = 8;
+
+/// They may each take at least 1/n of the memory limit, so that a full data set can be viewed.
+const LIMIT_SHARE_MIN: usize = 16;
 
 /// How long a new text waits for room while slow readers are disconnected. After that it may exceed
 /// the limit.
@@ -20,23 +22,29 @@ const ROOM_TIMEOUT: Duration = Duration::from_secs(3);
 /// disconnected do not block all others.
 const BEYOND_MAX: usize = 2;
 
+/// How long a report waits for room while slow readers are disconnected.
+const REPORT_ROOM_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// How long a reader may take none of a text while the texts take too much memory.
+const CROWDED_SEND_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// Counts the unsent texts of a session's views and reports.
 ///
-/// Texts and evaluators may each take half of the free memory: the session's limit minus the data
-/// set, or the total limit minus all data sets, whichever is less. They may always take a sixteenth
-/// of the smaller limit, so that a full data set can still be viewed. A text is made if there is
-/// room for the largest so far. Without room, slow readers are disconnected. After
-/// [`ROOM_TIMEOUT`], up to [`BEYOND_MAX`] texts may exceed the limit.
+/// Texts and evaluators may each take an eighth of the free memory: the session's limit minus the
+/// data set, or the total limit minus all data sets, whichever is less. They may always take a
+/// sixteenth of the smaller limit. The length of a text is known only after it has been made, so a
+/// text that does not fit is dropped, and made again once there is room for its length. Without
+/// room, slow readers are disconnected. After [`ROOM_TIMEOUT`], up to [`BEYOND_MAX`] texts may
+/// exceed the limit. What is being made is not counted; turns limit it to a few texts.
 #[derive(Debug)]
 pub(crate) struct ViewMemory {
     data: Weak<DataSet>,
     /// The limit of all sessions together.
     total: TotalMemory,
-    /// The bytes of all texts, including those that will be made.
+    /// The bytes of all texts, including those for which there is room.
     text_bytes: AtomicUsize,
     /// Notified when `text_bytes` or `waiting` changes.
     changes: watch::Sender<()>,
-    largest_bytes: AtomicUsize,
     /// The number of texts that wait for room.
     waiting: AtomicUsize,
     beyond: Arc<Semaphore>,
@@ -52,7 +60,6 @@ impl ViewMemory {
             total: total.clone(),
             text_bytes: AtomicUsize::new(0),
             changes: watch::Sender::default(),
-            largest_bytes: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
             beyond: Arc::new(Semaphore::new(BEYOND_MAX)),
             report: Arc::new(Semaphore::new(1)),
@@ -65,39 +72,47 @@ impl ViewMemory {
         let own_limit = data.memory_bytes_max();
         let limit = own_limit.min(self.total.bytes_max());
         let free = own_limit.saturating_sub(data.memory_bytes()).min(self.total.free_bytes());
-        free.max(limit / SHARE_MIN) / 2
+        (free / REST_SHARE).max(limit / LIMIT_SHARE_MIN)
     }
 
-    /// Returns room for a new text, if there is some. The first text always has room.
-    pub(crate) fn free_room(self: &Arc<Self>) -> Option<Room> {
-        let (bytes, bytes_max) = (self.largest_bytes.load(Ordering::Relaxed), self.bytes_max());
-        let add = |taken: usize| {
-            let sum = taken.saturating_add(bytes);
-            (taken == 0 || sum <= bytes_max).then_some(sum)
+    /// Returns room for a new text of about this many bytes, if there is some. If there are no other
+    /// texts, there always is.
+    pub(crate) fn free_room(self: &Arc<Self>, bytes: usize) -> Option<Room> {
+        self.replace(0, bytes).then(|| Room { memory: self.clone(), bytes, beyond: None })
+    }
+
+    /// Counts a text of one length in place of another, unless it exceeds the limit.
+    fn replace(&self, before: usize, after: usize) -> bool {
+        let bytes_max = self.bytes_max();
+        let replaced = |taken: usize| {
+            let others = taken.saturating_sub(before);
+            let sum = others.saturating_add(after);
+            (others == 0 || sum <= bytes_max).then_some(sum)
         };
-        let added = self.text_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
-        added.ok().map(|_| Room { memory: self.clone(), bytes, beyond: None })
+        self.text_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, replaced).is_ok()
     }
 
-    /// Returns room for a report: what is free, or else beyond the limit, if no other report has
-    /// such room.
-    pub(crate) fn report_room(self: &Arc<Self>) -> Option<Room> {
-        let beyond = || {
-            let permit = self.report.clone().try_acquire_owned().ok()?;
-            Some(self.room_beyond(Some(permit)))
-        };
-        self.free_room().or_else(beyond)
+    /// Waits for room for a report. If the texts take too much memory, it may exceed the limit,
+    /// like one report at a time. Returns `None` if another has not been read meanwhile.
+    pub(crate) async fn report_room(self: &Arc<Self>) -> Option<Room> {
+        if !self.is_crowded() {
+            return self.free_room(0);
+        }
+        let _waiting = WaitingText::begin(self);
+        let permit = self.report.clone().acquire_owned();
+        let permit = tokio::time::timeout(REPORT_ROOM_TIMEOUT, permit).await.ok()?.ok()?;
+        Some(self.room_beyond(0, Some(permit)))
     }
 
-    /// Waits for room for a new text.
-    pub(crate) async fn room(self: &Arc<Self>) -> Room {
-        if let Some(room) = self.free_room() {
+    /// Waits for room for a new text of about this many bytes.
+    pub(crate) async fn room(self: &Arc<Self>, bytes: usize) -> Room {
+        if let Some(room) = self.free_room(bytes) {
             return room;
         }
         let _waiting = WaitingText::begin(self);
         let mut room = None;
         let has_room = || {
-            room = self.free_room();
+            room = self.free_room(bytes);
             room.is_some()
         };
         let beyond = async {
@@ -108,13 +123,12 @@ impl ViewMemory {
             () = self.wait_until(has_room) => None,
             permit = beyond => permit,
         };
-        room.unwrap_or_else(|| self.room_beyond(permit))
+        room.unwrap_or_else(|| self.room_beyond(bytes, permit))
     }
 
-    fn room_beyond(self: &Arc<Self>, permit: Option<OwnedSemaphorePermit>) -> Room {
-        let bytes = self.largest_bytes.load(Ordering::Relaxed);
+    fn room_beyond(self: &Arc<Self>, bytes: usize, beyond: Option<OwnedSemaphorePermit>) -> Room {
         self.text_bytes.fetch_add(bytes, Ordering::Relaxed);
-        Room { memory: self.clone(), bytes, beyond: permit }
+        Room { memory: self.clone(), bytes, beyond }
     }
 
     /// Returns the bytes of all unsent texts.
@@ -129,8 +143,9 @@ impl ViewMemory {
             || self.text_bytes.load(Ordering::Relaxed) > self.bytes_max()
     }
 
-    /// Waits until [`Self::is_crowded`] is true.
-    pub(crate) async fn crowded(&self) {
+    /// Waits until a reader has taken nothing for too long while the texts are crowded.
+    pub(crate) async fn crowded_out(&self) {
+        tokio::time::sleep(CROWDED_SEND_TIMEOUT).await;
         self.wait_until(|| self.is_crowded()).await;
     }
 
@@ -158,20 +173,21 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// Whether the text may exceed the limit.
-    pub(crate) fn is_beyond(&self) -> bool {
-        self.beyond.is_some()
-    }
-
     /// Counts a text until its last copy is dropped.
-    pub(crate) fn keep(mut self, text: String) -> Bytes {
-        let memory = &self.memory;
-        memory.text_bytes.fetch_add(text.len(), Ordering::Relaxed);
-        memory.text_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
-        memory.largest_bytes.fetch_max(text.len(), Ordering::Relaxed);
-        memory.changes.send_replace(());
+    ///
+    /// # Errors
+    /// With its length if it does not fit. It is dropped.
+    pub(crate) fn keep(mut self, mut text: String) -> Result<Bytes, usize> {
+        text.shrink_to_fit();
+        if self.beyond.is_some() {
+            self.memory.text_bytes.fetch_add(text.len(), Ordering::Relaxed);
+            self.memory.text_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        } else if !self.memory.replace(self.bytes, text.len()) {
+            return Err(text.len());
+        }
         self.bytes = text.len();
-        Bytes::from_owner(KeptText { text, _room: self })
+        self.memory.changes.send_replace(());
+        Ok(Bytes::from_owner(KeptText { text, _room: self }))
     }
 }
 
@@ -222,7 +238,7 @@ mod tests {
         DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd, TotalMemory,
     };
 
-    use super::{BEYOND_MAX, ROOM_TIMEOUT, ViewMemory};
+    use super::{BEYOND_MAX, CROWDED_SEND_TIMEOUT, ROOM_TIMEOUT, ViewMemory};
 
     fn memory() -> (Arc<DataSet>, Arc<ViewMemory>) {
         let data = DataSet::new(Retention::Segments, 16_000, &[]);
@@ -230,39 +246,58 @@ mod tests {
         (data, memory)
     }
 
+    fn text(bytes: usize) -> String {
+        "x".repeat(bytes)
+    }
+
     #[tokio::test(start_paused = true)]
     async fn texts_count_until_their_last_copy_is_gone() {
         let (_data, memory) = memory();
         let bytes_max = memory.bytes_max();
         assert!(bytes_max >= 1_000, "a sixteenth of the limit");
-        let first = memory.room().await.keep("x".repeat(bytes_max));
+        let first = memory.room(0).await.keep(text(bytes_max)).expect("it just fits");
         let copy = first.clone();
-        let crowded = || timeout(Duration::from_secs(1), memory.crowded());
-        assert!(crowded().await.is_err(), "it just fits");
-        assert!(memory.free_room().is_none());
+        let crowded_out = || timeout(Duration::from_secs(60), memory.crowded_out());
+        assert!(crowded_out().await.is_err(), "nothing waits");
+        assert!(memory.free_room(1).is_none());
         drop(first);
-        assert!(memory.free_room().is_none(), "a copy is left");
+        assert!(memory.free_room(1).is_none(), "a copy is left");
         drop(copy);
-        let room = memory.free_room().expect("room");
-        assert!(memory.free_room().is_none(), "the next text may be as large");
-        let second = room.keep("y".to_owned());
+        let room = memory.free_room(bytes_max).expect("room");
+        assert!(memory.free_room(1).is_none(), "the next text may be as large");
+        let second = room.keep("y".to_owned()).expect("it is smaller");
         assert_eq!((memory.text_bytes(), &second[..]), (1, &b"y"[..]));
         drop(second);
         assert_eq!(memory.text_bytes(), 0);
     }
 
+    /// Their lengths are known only after they are made, so all of them begin.
+    #[tokio::test]
+    async fn texts_that_are_made_at_the_same_time_do_not_exceed_the_limit() {
+        let (_data, memory) = memory();
+        let bytes = memory.bytes_max() / 3;
+        let rooms: Vec<_> = (0..50).filter_map(|_| memory.free_room(0)).collect();
+        assert_eq!(rooms.len(), 50);
+        let made = rooms.into_iter().map(|room| room.keep(text(bytes)));
+        let (kept, refused): (Vec<_>, Vec<_>) = made.partition(Result::is_ok);
+        assert_eq!((kept.len(), memory.text_bytes()), (3, 3 * bytes));
+        assert!(refused.iter().all(|refused| *refused == Err(bytes)));
+        drop(kept);
+        let alone = memory.free_room(0).map(|room| room.keep(text(9 * bytes)));
+        assert!(alone.is_some_and(|kept| kept.is_ok()), "one text always has room");
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_new_text_waits_for_room_and_slow_readers_are_told() {
         let (_data, memory) = memory();
-        let text = memory.room().await.keep("x".repeat(memory.bytes_max()));
-        let reader = async {
-            memory.crowded().await;
-            tokio::time::sleep(Duration::from_secs(1)).await;
-            drop(text);
-        };
+        let kept = memory.room(0).await.keep(text(memory.bytes_max()));
         let begun = Instant::now();
-        let (room, ()) = tokio::join!(memory.room(), reader);
-        assert_eq!(begun.elapsed().as_secs(), 1);
+        let reader = async {
+            memory.crowded_out().await;
+            drop(kept);
+        };
+        let (room, ()) = tokio::join!(memory.room(1), reader);
+        assert_eq!(begun.elapsed(), CROWDED_SEND_TIMEOUT);
         assert!(!memory.is_crowded());
         drop(room);
     }
@@ -271,27 +306,34 @@ mod tests {
     async fn a_few_texts_are_made_beyond_the_limit() {
         let (_data, memory) = memory();
         let bytes_max = memory.bytes_max();
-        let _stuck = memory.room().await.keep("x".repeat(bytes_max));
+        let _stuck = memory.room(0).await.keep(text(bytes_max));
         let begun = Instant::now();
         let mut beyond = Vec::new();
         for _ in 0..BEYOND_MAX {
-            beyond.push(memory.room().await.keep("x".repeat(bytes_max)));
+            beyond.push(memory.room(bytes_max).await.keep(text(bytes_max)).expect("it may"));
         }
         assert!(begun.elapsed() >= ROOM_TIMEOUT);
-        let more = || timeout(Duration::from_secs(3_600), memory.room());
+        let more = || timeout(Duration::from_secs(3_600), memory.room(1));
         assert!(more().await.is_err());
         beyond.pop();
         assert!(more().await.is_ok());
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn one_report_has_room_beside_texts_that_are_not_read() {
         let (_data, memory) = memory();
-        let _stuck = memory.room().await.keep("x".repeat(memory.bytes_max()));
-        let first = memory.report_room().expect("room for one").keep("x".to_owned());
-        assert!(memory.report_room().is_none(), "the first is not read");
-        drop(first);
-        assert!(memory.report_room().is_some_and(|room| room.is_beyond()));
+        let _stuck = memory.room(0).await.keep(text(memory.bytes_max() + 1));
+        let begun = Instant::now();
+        let room = memory.report_room().await.expect("room for one");
+        assert_eq!(begun.elapsed(), Duration::ZERO);
+        let first = room.keep(text(9)).expect("it may exceed the limit");
+        assert!(memory.report_room().await.is_none(), "the first is not read");
+        let reader = async {
+            memory.crowded_out().await;
+            drop(first);
+        };
+        let (room, ()) = tokio::join!(memory.report_room(), reader);
+        assert!(room.is_some(), "the first reader was cut off");
     }
 
     /// The limit follows the current size of the data, not that at the last text.
@@ -299,7 +341,7 @@ mod tests {
     async fn texts_are_crowded_once_the_data_has_grown() {
         let data = DataSet::new(Retention::Segments, 4 << 20, &[]);
         let memory = ViewMemory::new(&data, &TotalMemory::new(usize::MAX));
-        let _text = memory.room().await.keep("x".repeat(memory.bytes_max()));
+        let _text = memory.room(0).await.keep(text(memory.bytes_max()));
         assert!(!memory.is_crowded());
         let pipeline = Pipeline::start(&PipelineOptions::new(1, Retention::Segments), data);
         let mut source = pipeline.source("a.log", None, FormatChoice::Detect);
@@ -310,7 +352,7 @@ mod tests {
             source.write_all(line.as_bytes()).expect("room for the lines");
         }
         source.finish(SourceEnd::Done).expect("room for the lines");
-        timeout(Duration::from_secs(20), memory.crowded()).await.expect("crowded");
+        timeout(Duration::from_secs(20), memory.crowded_out()).await.expect("crowded");
         pipeline.finish();
     }
 }
