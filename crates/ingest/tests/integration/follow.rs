@@ -274,9 +274,15 @@ fn a_last_line_without_a_line_feed_is_read_again() {
             };
             span.read(take).expect("the files have not changed");
         }
-        assert_eq!((String::from_utf8_lossy(&read), spans.len()), (whole.as_str().into(), 2));
+        // The old file is given up some time after the new one is read.
+        let mut lines: Vec<_> = read.split_inclusive(|byte| *byte == b'\n').collect();
+        lines.sort_unstable_by_key(|line| {
+            whole.as_bytes().windows(line.len()).position(|it| it == *line)
+        });
+        assert_eq!(String::from_utf8_lossy(&lines.concat()), whole);
         fs::write(&rotated, "other").expect("a file");
-        assert!(spans[0].read(|_| true).is_err());
+        let failed = spans.iter().filter(|span| span.read(|_| true).is_err()).count();
+        assert!(failed > 0, "the lines of the old file have changed");
     }
 }
 

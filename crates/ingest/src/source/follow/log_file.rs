@@ -139,10 +139,7 @@ impl LogFile {
         if self.position == 0 && is_cri(bytes) {
             self.plain = None;
         }
-        if let Some(plain) = &self.plain {
-            let line_start = self.position - self.line.len() as u64;
-            writer.progress().add_part(writer.offset(), plain, line_start);
-        }
+        self.begin_part(writer);
         self.position += fresh as u64;
         self.fingerprint = before[before.len().saturating_sub(FINGERPRINT_BYTES)..].to_vec();
         self.last_growth = self.clock.elapsed();
@@ -174,16 +171,27 @@ impl LogFile {
     fn restart(&mut self, writer: &mut SourceWriter) -> Result<(), StopReason> {
         let unread = self.clock.elapsed().saturating_sub(self.last_read);
         writer.progress().note_truncation(unread);
+        self.end_line(writer)?;
         if let Some(plain) = &self.plain {
             writer.progress().forget_parts(plain);
         }
         self.position = 0;
         self.fingerprint.clear();
-        self.end_line(writer)
+        Ok(())
+    }
+
+    /// Records that the next bytes of the source are those of the file, from the incomplete line on.
+    fn begin_part(&self, writer: &SourceWriter) {
+        if let Some(plain) = &self.plain {
+            let line_start = self.position.saturating_sub(self.line.len() as u64);
+            writer.progress().add_part(writer.offset(), plain, line_start);
+        }
     }
 
     fn end_line(&mut self, writer: &mut SourceWriter) -> Result<(), StopReason> {
         if !self.line.is_empty() {
+            // Another file may have been read since the beginning of the line.
+            self.begin_part(writer);
             let mut line = std::mem::take(&mut self.line);
             // The file does not have this line feed.
             writer.progress().end_part(writer.offset() + line.len() as u64);
