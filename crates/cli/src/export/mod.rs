@@ -281,7 +281,7 @@ impl From<ExportError> for WriteError {
     fn from(error: ExportError) -> Self {
         Self::Failure(match error {
             ExportError::Query(error) => query_failure(error),
-            ExportError::Encode(error) => Failure::new(error),
+            error => Failure::new(error),
         })
     }
 }
