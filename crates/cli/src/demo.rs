@@ -47,12 +47,15 @@ Examples:
   weir demo --size 100MiB --write access.log
   weir demo --size 1GiB --write - | weir report";
 
-/// A rule that a few clients of the log-in attack in the default traffic trip.
-const RULE: &str = "\
-limit_req_zone $binary_remote_addr zone=login:10m rate=3r/m;
-server {
-    location = /wp-login.php { limit_req zone=login burst=25; }
-}
+/// The sizes from which on the attack on the log-in has the intensity for a burst, which a few of its
+/// clients exceed.
+const BURSTS: [(u64, &str); 4] =
+    [(64_000_000, " burst=25"), (24_000_000, " burst=5"), (4_000_000, " burst=1"), (500_000, "")];
+
+/// A limit of all requests together, for traffic in which no client comes twice in a minute.
+const RULE_FOR_ALL: &str = "\
+limit_req_zone $request_method zone=site:10m rate=1r/m;
+limit_req zone=site;
 ";
 
 /// The number of bytes that are generated at once.
@@ -65,6 +68,18 @@ pub(crate) fn run(arguments: &DemoArguments) -> Result<Exit, Failure> {
         Some(path) => write(path, traffic, bytes),
         None => show(arguments, traffic, bytes),
     }
+}
+
+/// A rule that some of the default traffic trips. An earlier part of the traffic has fewer requests of
+/// each client, so it needs a lower limit.
+fn rule(bytes: u64) -> String {
+    let Some((_, burst)) = BURSTS.into_iter().find(|(least, _)| bytes >= *least) else {
+        return RULE_FOR_ALL.to_owned();
+    };
+    format!(
+        "limit_req_zone $binary_remote_addr zone=login:10m rate=3r/m;\n\
+         server {{\n    location = /wp-login.php {{ limit_req zone=login{burst}; }}\n}}\n"
+    )
 }
 
 fn traffic(arguments: &DemoArguments) -> Result<(Traffic, u64), Failure> {
@@ -85,7 +100,7 @@ fn traffic(arguments: &DemoArguments) -> Result<(Traffic, u64), Failure> {
 
 /// Serves the page, and fills its session at the same time.
 fn show(arguments: &DemoArguments, traffic: Traffic, bytes: u64) -> Result<Exit, Failure> {
-    let page = Page::open(&arguments.page)?.with_rule(RULE);
+    let page = Page::open(&arguments.page)?.with_rule(&rule(bytes));
     let name = format!("demo traffic, seed {}", arguments.seed);
     page.serve(move |pipeline| {
         let progress = Progress::of_reading(pipeline.data().clone(), Some(bytes));
@@ -148,4 +163,41 @@ fn write(path: &Path, mut traffic: Traffic, bytes: u64) -> Result<Exit, Failure>
         say(format_args!("{name}: {} bytes written", separated(done.load(Ordering::Relaxed))));
     }
     Ok(Exit::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use weir_demo::{Traffic, TrafficOptions};
+    use weir_ingest::{DataSet, Pipeline, PipelineOptions, Retention};
+    use weir_query::{ParsedQuery, replay_rule};
+    use weir_rules::{RuleFiles, parse_rules};
+    use weir_view::Query;
+
+    use super::{BURSTS, fill, rule};
+
+    /// The keys that trip the rule for so much traffic.
+    fn tripped(seed: u64, bytes: u64) -> u64 {
+        let options = TrafficOptions { seed, bytes: Some(bytes), ..TrafficOptions::default() };
+        let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
+        let pipeline = Pipeline::start(&PipelineOptions::new(2, Retention::Segments), data.clone());
+        fill(&pipeline, "demo", Traffic::new(options), bytes).expect("there is memory");
+        pipeline.finish();
+        let rules = parse_rules(&rule(bytes), "demo", None, &RuleFiles::default()).expect("a rule");
+        let query = ParsedQuery::parse(&Query::default()).expect("a query");
+        let answer = replay_rule(&data, &query, &*rules[0], 2, &AtomicBool::new(false));
+        answer.expect("it has the fields").expect("it is not abandoned").rule.keys.tripped
+    }
+
+    #[test]
+    fn the_rule_of_the_demo_trips_at_every_size() {
+        let sizes = BURSTS.map(|(least, _)| least);
+        let most = |bytes: &u64| *bytes <= 24_000_000;
+        for bytes in sizes.into_iter().chain([10_000, 100_000, 3_900_000]).filter(most) {
+            for seed in 1..3 {
+                assert!(tripped(seed, bytes) > 0, "{bytes} bytes, seed {seed}");
+            }
+        }
+    }
 }
