@@ -10,7 +10,7 @@ use super::frequency::FrequencyCounter;
 use super::limit::{Algorithm, Limit};
 use super::replay::KeyRequests;
 use super::summary::Peak;
-use crate::engine::Outcome;
+use crate::engine::{Outcome, for_each_disagreement};
 use crate::report::Verdict;
 
 /// Decides about the requests of a key, which are in the order of their arrival. Puts an outcome
@@ -41,6 +41,27 @@ pub(super) fn evaluate(
             Peak { lowest: (peak.count / 2.0).ceil(), ..peak }
         }
     }
+}
+
+/// Makes the verdicts of two periods undecided that differ among requests at one time: HAProxy may have met
+/// them in another order than it logged them. Returns how many of them were rejected.
+pub(super) fn undecide_order(limit: &Limit, times_ns: &[i64], outcomes: &mut [Outcome]) -> u64 {
+    if limit.algorithm != Algorithm::TwoPeriods {
+        return 0;
+    }
+    let verdicts: Vec<Verdict> = outcomes.iter().map(|outcome| outcome.verdict).collect();
+    let mut rejected = 0;
+    for_each_disagreement(
+        times_ns.len(),
+        0,
+        |at| times_ns[at],
+        |at| verdicts[at],
+        |at| {
+            rejected += u64::from(verdicts[at] == Verdict::Rejected);
+            outcomes[at] = Outcome::UNDECIDED;
+        },
+    );
+    rejected
 }
 
 /// Makes the verdicts over the limit undecided, and those of the requests that a block may have

@@ -12,6 +12,7 @@ use crate::gate::{
     GateClock, GateDecision, GateLimit, GateOptions, GateUsage, GateVerdict, KeyStates, Quota,
     QuotaPolicy, RequestKeys, check_fields,
 };
+use crate::report::Verdict;
 
 /// Makes the gate of a limit with a name.
 ///
@@ -24,6 +25,13 @@ pub(super) fn gate(
     options: GateOptions,
 ) -> Result<Box<dyn Gate>, CannotEnforce> {
     check_fields(limit.key.fields(), fields)?;
+    if limit.effect.hold.is_some() {
+        return Err(CannotEnforce::new(
+            "a limit that rejects a client until it pauses can only be replayed; leave out what \
+             `gpc0` does",
+        ));
+    }
+    limit.effect.rejects.iter().try_for_each(|condition| condition.check_arrival(fields))?;
     limit.condition.iter().try_for_each(|condition| condition.check_arrival(fields))?;
     let finder = KeyFinder::new(limit, fields)?.to_static();
     let parts = GateParts { name, limit, finder, options };
@@ -131,12 +139,16 @@ impl<C: Counter> Gate for WindowGate<C> {
             self.counters.clear();
         }
         let Self { finder, settings, counters, .. } = self;
+        let is_spared = finder.spares(record);
         let Some(key) = finder.key(record) else {
             return GateDecision::unlimited(arrival_ns);
         };
         let number = counters.number(key, |counter| counter.is_like_new(*settings, arrival_ns));
         let (outcome, (remaining, wait_ns)) = counters.update(number, |counter| {
-            let outcome = counter.decide(*settings, arrival_ns);
+            let mut outcome = counter.decide(*settings, arrival_ns);
+            if is_spared {
+                outcome.verdict = Verdict::Passed;
+            }
             (outcome, counter.remaining(*settings, arrival_ns))
         });
         let reset_s = Some(wait_ns.div_ceil(1_000_000_000).max(1));

@@ -93,6 +93,33 @@ pub(crate) struct Limit {
     pub(crate) algorithm: Algorithm,
     pub(crate) key: LimitKey,
     pub(crate) condition: Option<RuleCondition>,
+    /// Which of the requests over the limit are rejected.
+    pub(crate) effect: Effect,
+}
+
+/// Which of the requests over a limit are rejected. By default all of them are, and no others.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Effect {
+    /// Of the requests that count, only those that meet this are rejected.
+    pub(crate) rejects: Option<RuleCondition>,
+    /// How long a key that was over the limit stays rejected.
+    pub(crate) hold: Option<Hold>,
+}
+
+/// A key that was over a limit stays rejected until it has paused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Hold {
+    /// The pause that ends it, in nanoseconds.
+    pub(crate) pause_ns: u64,
+    /// Whether the request that is over the limit passes.
+    pub(crate) spares_first: bool,
+}
+
+impl Effect {
+    /// Whether the requests that are rejected are those over the limit.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.rejects.is_none() && self.hold.is_none()
+    }
 }
 
 impl Limit {
@@ -104,8 +131,9 @@ impl Limit {
 
     /// Makes a limit of all requests together, whose burst is its count.
     pub(crate) fn new(count: u64, window_ns: u64, algorithm: Algorithm) -> Self {
-        let key = LimitKey::default();
-        Self { name: None, count, window_ns, burst: count, algorithm, key, condition: None }
+        let (name, condition) = (None, None);
+        let (key, effect) = (LimitKey::default(), Effect::default());
+        Self { name, count, window_ns, burst: count, algorithm, key, condition, effect }
     }
 
     /// The count above which a request is rejected, in requests.
@@ -155,6 +183,13 @@ impl fmt::Display for Limit {
         }
         if self.algorithm.has_burst() {
             write!(formatter, " burst {}", self.burst)?;
+        }
+        if let Some(rejects) = &self.effect.rejects {
+            write!(formatter, "; of these, {} is rejected", rejects.text())?;
+        }
+        if let Some(hold) = self.effect.hold {
+            let pause = format_duration(hold.pause_ns);
+            write!(formatter, "; then rejected until a pause of {pause}")?;
         }
         Ok(())
     }

@@ -16,6 +16,7 @@ mod bounded_concurrency;
 mod bounded_periods;
 mod bounded_ring;
 mod counter;
+mod effect;
 mod estimator;
 mod exact;
 mod frequency;
@@ -32,7 +33,7 @@ use weir_core::{PatternBudget, RecordFields};
 
 pub(crate) use self::key::{KeyPart, LimitKey};
 pub(crate) use self::language::looks_like;
-pub(crate) use self::limit::{Algorithm, Limit};
+pub(crate) use self::limit::{Algorithm, Effect, Hold, Limit};
 use self::observer::WindowObserver;
 use self::replay::WindowReplay;
 pub(crate) use self::words::{Word, lines};
@@ -94,7 +95,8 @@ impl Rule for WindowRule {
     }
 
     fn named_fields(&self) -> Vec<String> {
-        let condition = self.limit.condition.iter().flat_map(|condition| condition.fields());
+        let conditions = self.limit.condition.iter().chain(&self.limit.effect.rejects);
+        let condition = conditions.flat_map(|condition| condition.fields());
         self.limit.key.fields().chain(condition).map(str::to_owned).collect()
     }
 

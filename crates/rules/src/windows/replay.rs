@@ -3,9 +3,9 @@
 
 use super::estimator::Estimator;
 use super::limit::{Algorithm, Limit};
-use super::observer::STAMP_IS_ARRIVAL;
+use super::observer::{IS_SPARED, STAMP_IS_ARRIVAL};
 use super::summary::Summary;
-use super::{bounded, exact};
+use super::{bounded, effect, exact};
 use crate::arrivals::{Arrival, Arrivals, ByKey, arrival_ns};
 use crate::engine::{Outcome, not_replayed, whole_seconds};
 use crate::event::Event;
@@ -14,8 +14,9 @@ use crate::report::{Decision, Exactness, RuleReport};
 use crate::rule::Replay;
 
 /// The reason why a verdict of the two periods may be undecided although all times are known.
-const EVEN_NOTE: &str = "HAProxy begins periods at even milliseconds of its own clock, which is not in \
-                         the log; a verdict that depends on this millisecond cannot be told";
+const EVEN_NOTE: &str = "HAProxy begins periods at even milliseconds of its own clock, and the log does \
+                         not have the order of requests at one time; a verdict that depends on \
+                         either cannot be told";
 
 /// The requests of a key, in the order of their arrival.
 #[derive(Debug, Clone, Copy)]
@@ -74,9 +75,13 @@ impl Replay for WindowReplay<'_> {
             self.not_held += 1;
             return;
         };
-        let is_arrival = event.tag == STAMP_IS_ARRIVAL;
+        let is_arrival = event.tag & STAMP_IS_ARRIVAL != 0;
         let arrival_ns = if is_arrival { time_ns } else { arrival_ns(time_ns, event.duration_ns) };
-        if !self.arrivals.push(time_ns, Arrival::new(arrival_ns, source, line, 0), &[key]) {
+        if !self.arrivals.push(
+            time_ns,
+            Arrival::new(arrival_ns, source, line, event.tag & IS_SPARED),
+            &[key],
+        ) {
             self.not_held += 1;
             return;
         }
@@ -111,12 +116,27 @@ impl Replay for WindowReplay<'_> {
             let requests = KeyRequests { times_ns, ends_ns: &ends_ns };
             outcomes.clear();
             let (peak, more_rejected) = if is_exact {
-                (exact::evaluate(limit, requests, &mut outcomes), 0)
+                let peak = exact::evaluate(limit, requests, &mut outcomes);
+                (peak, exact::undecide_order(limit, times_ns, &mut outcomes))
             } else {
                 bounded::evaluate(limit, requests, &mut outcomes)
             };
             let place = |at: usize| arrivals.list[positions[at] as usize];
-            let likely = if is_exact { None } else { estimator.estimate(limit, times_ns) };
+            let is_spared = |at: usize| place(at).set == IS_SPARED;
+            let is_plain = limit.effect.is_plain();
+            let more_rejected = match is_plain {
+                true => more_rejected,
+                false => effect::apply(
+                    &limit.effect,
+                    times_ns,
+                    is_exact,
+                    is_spared,
+                    &mut outcomes,
+                    more_rejected,
+                ),
+            };
+            let has_estimate = !is_exact && is_plain;
+            let likely = has_estimate.then(|| estimator.estimate(limit, times_ns)).flatten();
             summary.take(keys.text(key), place, &outcomes, peak, more_rejected, likely);
             if !all.is_empty() {
                 for (position, outcome) in positions.iter().zip(&outcomes) {

@@ -130,6 +130,10 @@ impl<'r> Summary<'r> {
         let threshold = self.limit.threshold();
         match (peak.lowest > threshold, peak.highest > threshold) {
             _ if counts.rejected > 0 => Verdict::Rejected,
+            _ if !self.limit.effect.is_plain() => match counts.undecided {
+                0 => Verdict::Passed,
+                _ => Verdict::Undecided,
+            },
             (true, _) => Verdict::Rejected,
             (_, true) => Verdict::Undecided,
             _ => Verdict::Passed,
@@ -155,7 +159,9 @@ impl<'r> Summary<'r> {
             likely: self.likely_rejected.map(|_| other.likely),
         };
         let estimate = self.likely_rejected.map(|rejected| self.keys.estimate(rejected));
-        let report = self.keys.into_report(self.requests, self.others.map(step).into());
-        RuleReport { estimate, ..report }
+        // Peaks tell which keys another setting catches only if all over it are rejected.
+        let others = self.limit.effect.is_plain().then_some(self.others);
+        let steps = others.into_iter().flatten().map(step).collect();
+        RuleReport { estimate, ..self.keys.into_report(self.requests, steps) }
     }
 }

@@ -1,0 +1,389 @@
+//! The limits that denials by counters stand for.
+
+use weir_core::PatternBudget;
+
+use super::super::Preset;
+use super::condition::{Alternatives, Term, Test};
+use super::configuration::{
+    Comparison, Configuration, Denial, Raise, Table, Track, is_of, is_raised,
+};
+use super::counter::{Counter, CounterKind};
+use crate::condition::RuleCondition;
+use crate::error::RuleError;
+use crate::windows::{Algorithm, Effect, Hold, Limit};
+
+const CONNECTIONS: &str = "the log has requests and not connections: each request counts as a \
+                           connection, so a client that reuses its connections counts too often";
+const ERRORS: &str = "HAProxy counts an answer when it comes, and rejects the next requests; here the \
+                      answers over the rate are the ones that are rejected";
+const OPENED: &str = "only new connections are rejected: the requests of open connections pass in \
+                      HAProxy, and not here";
+
+const DENIAL: &str =
+    "`http-request deny if { sc_http_req_rate(0) gt 20 }` for a counter that is tracked";
+
+/// Makes the limits.
+///
+/// # Errors
+/// If there is none.
+pub(super) fn presets(
+    configuration: Configuration<'_>,
+    budget: &PatternBudget,
+) -> Result<Vec<Preset>, RuleError> {
+    let missing = |what: &str| RuleError::new(0..0, format!("there is no {what} in it"));
+    if configuration.tables.is_empty() {
+        return Err(missing("`stick-table` that stores http_req_rate(10s)"));
+    }
+    if configuration.tracks.is_empty() {
+        return Err(missing("`http-request track-sc0 src`"));
+    }
+    let mut limits = Limits { configuration: &configuration, budget, notes: Vec::new() };
+    let mut presets = Vec::new();
+    for denial in &configuration.denials {
+        presets.extend(limits.of_denial(denial)?);
+    }
+    let own_notes = limits.notes;
+    if presets.is_empty() {
+        return Err(own_notes.into_iter().next().unwrap_or_else(|| missing(DENIAL)));
+    }
+    for preset in &mut presets {
+        preset.notes.extend(configuration.notes.iter().chain(&own_notes).cloned());
+    }
+    Ok(presets)
+}
+
+/// Makes limits of denials.
+struct Limits<'c, 't> {
+    configuration: &'c Configuration<'t>,
+    budget: &'c PatternBudget,
+    /// Notes about what is not followed, for all limits.
+    notes: Vec<RuleError>,
+}
+
+impl<'c, 't> Limits<'c, 't> {
+    fn of_denial(&mut self, denial: &'c Denial<'t>) -> Result<Vec<Preset>, RuleError> {
+        let mut presets = Vec::new();
+        let has_counter = denial.condition.iter().flatten().any(is_counter);
+        for terms in denial.condition.iter().filter(|_| has_counter) {
+            let Some(term) = terms.iter().find(|term| is_counter(term)) else {
+                let message = "this condition is not followed: the rate alone decides here";
+                self.notes.extend(terms.first().map(|term| term.place.error(message)));
+                continue;
+            };
+            presets.extend(self.of_term(denial, terms, term)?);
+        }
+        Ok(presets)
+    }
+
+    /// The limit of a counter, and the other terms of its condition.
+    fn of_term(
+        &mut self,
+        denial: &Denial<'t>,
+        terms: &[Term<'t>],
+        term: &Term<'t>,
+    ) -> Result<Vec<Preset>, RuleError> {
+        let Test::Counter(comparison) = &term.test else { return Ok(Vec::new()) };
+        let place = term.place;
+        if let CounterKind::General(_) = comparison.counter.kind {
+            return self.of_general(denial, terms, term, comparison);
+        }
+        let count = comparison.count(term.is_negated)?;
+        let others: Vec<&Term<'t>> =
+            terms.iter().filter(|other| !std::ptr::eq(*other, term)).collect();
+        let Some(track) = self.track(&comparison.counter) else { return Ok(Vec::new()) };
+        let Some(mut preset) = self.limit(&comparison.counter, track, count)? else {
+            return Ok(Vec::new());
+        };
+        let rejects = condition(
+            &others,
+            &mut preset.notes,
+            "this condition is not followed: the rate alone decides here",
+        );
+        self.set_rejects(&mut preset, rejects, place.start)?;
+        if denial.is_of_connections && !is_about_connections(comparison.counter.kind) {
+            preset.notes.push(comparison.counter.place.error(OPENED));
+        }
+        Ok(vec![preset])
+    }
+
+    /// Sets which requests are rejected, unless all that count meet the condition.
+    fn set_rejects(
+        &self,
+        preset: &mut Preset,
+        rejects: Option<String>,
+        offset: usize,
+    ) -> Result<(), RuleError> {
+        let Some(rejects) = rejects else { return Ok(()) };
+        let rejects = RuleCondition::parse(&rejects, self.budget)
+            .map_err(|error| RuleError::new(offset..offset + 1, error.message))?;
+        let counted = preset.limit.condition.as_ref().map(RuleCondition::text);
+        if counted != Some(rejects.text()) {
+            preset.limit.effect.rejects = Some(rejects);
+        }
+        Ok(())
+    }
+
+    /// The line that tracks a counter.
+    fn track(&mut self, counter: &Counter<'_>) -> Option<&'c Track<'t>> {
+        let mut tracks = self.configuration.tracks.iter().filter(|track| is_of(counter, track));
+        let found = tracks.next();
+        for other in tracks.filter(|_| counter.number.is_some()) {
+            let message =
+                format!("of several lines that track counter {}, the first is used", other.counter);
+            self.note(other.place.error(message));
+        }
+        if found.is_none() {
+            let message = "no line tracks this counter, so this line is not followed";
+            self.note(counter.place.error(message));
+        }
+        found
+    }
+
+    fn note(&mut self, note: RuleError) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// The table of a line that tracks.
+    fn table(&self, track: &Track<'_>) -> Option<&'c Table<'t>> {
+        let tables = &self.configuration.tables;
+        let name = track.table.or(track.section);
+        let is_named = |table: &&Table<'_>| match (table.name, name) {
+            (Some(table), Some(name)) => {
+                name == table || name.rsplit_once('/').is_some_and(|(_, name)| name == table)
+            }
+            (table, name) => table == name,
+        };
+        tables.iter().find(is_named).or(match &tables[..] {
+            [only] if only.name.is_none() || track.table.is_none() => Some(only),
+            _ => None,
+        })
+    }
+
+    /// A limit of a counter of a line that tracks; `None` if it is not followed, which is noted.
+    fn limit(
+        &mut self,
+        counter: &Counter<'t>,
+        track: &'c Track<'t>,
+        count: u64,
+    ) -> Result<Option<Preset>, RuleError> {
+        let mut notes = Vec::new();
+        let table = self.table(track);
+        let counted = alternatives(&track.condition, &mut notes, |notes| {
+            let place = track.if_place.unwrap_or(track.place);
+            notes.push(place.error("the condition is not followed: all requests are tracked"));
+        });
+        let (stored, of_answers) = match counter.kind {
+            CounterKind::Rate(name @ ("gpc0_rate" | "gpc1_rate")) => {
+                let raises = self.configuration.raises.iter();
+                let raises: Vec<&Raise<'t>> =
+                    raises.filter(|raise| is_raised(counter, &raise.counter)).collect();
+                let Some(raise) = raises.first() else {
+                    self.note(
+                        counter
+                            .place
+                            .error("no line raises this counter, so this line is not followed"),
+                    );
+                    return Ok(None);
+                };
+                let raised = alternatives(&raise.condition, &mut notes, |notes| {
+                    let message = "which requests raise the counter is not followed: all do";
+                    notes.push(raise.counter.place.error(message));
+                });
+                let more = raises.get(1).map(|it| {
+                    it.counter
+                        .place
+                        .error("of several lines that raise the counter, the first is used")
+                });
+                notes.extend(more);
+                (name, raised)
+            }
+            CounterKind::Rate("http_err_rate") => ("http_err_rate", Some("status=4xx".to_owned())),
+            CounterKind::Rate("http_fail_rate") => {
+                ("http_fail_rate", Some("status=5xx and not status=501,505".to_owned()))
+            }
+            CounterKind::Rate(name) => (name, None),
+            CounterKind::ConnectionsAtOnce => ("conn_cur", None),
+            CounterKind::General(_) | CounterKind::Raise(_) | CounterKind::Unknown => {
+                let message = "this counter is not followed, so this line is not";
+                self.note(counter.place.error(message));
+                return Ok(None);
+            }
+        };
+        if of_answers.is_some()
+            && matches!(counter.kind, CounterKind::Rate("http_err_rate" | "http_fail_rate"))
+        {
+            notes.push(counter.place.error(ERRORS));
+        }
+        if is_about_connections(counter.kind) {
+            notes.push(counter.place.error(CONNECTIONS));
+        }
+        let stores = table.map(|table| &table.stores[..]).unwrap_or_default();
+        let Some((_, window_ns)) = stores.iter().find(|(name, _)| *name == stored) else {
+            let message =
+                format!("the table of this counter does not store {stored}, so it is 0 in HAProxy");
+            self.note(counter.place.error(message));
+            return Ok(None);
+        };
+        let expires = table.and_then(|table| Some((table.expire?, table.expire_ns)));
+        if let Some((expire, expire_ns)) = expires
+            && expire_ns.is_none_or(|expire_ns| expire_ns < 2 * *window_ns)
+        {
+            let message = "an entry that expires before two periods are over is not followed";
+            notes.insert(0, expire.error(message));
+        }
+        let conditions: Vec<String> =
+            [counted, of_answers].into_iter().flatten().map(|it| format!("({it})")).collect();
+        let text = match &conditions[..] {
+            [] => None,
+            [one] => Some(one[1..one.len() - 1].to_owned()),
+            several => Some(several.join(" and ")),
+        };
+        let condition = text.map(|text| RuleCondition::parse(&text, self.budget)).transpose();
+        let condition = condition.map_err(|error| counter.place.error(error.message))?;
+        let algorithm = match counter.kind {
+            CounterKind::ConnectionsAtOnce => Algorithm::Concurrency,
+            _ => Algorithm::TwoPeriods,
+        };
+        if count == 0 && algorithm == Algorithm::Concurrency {
+            return Err(counter.place.error("a limit of 0 connections rejects everything"));
+        }
+        let limit = Limit {
+            name: Some(match counter.number {
+                Some(number) => format!("sc{number}"),
+                None => counter.table.unwrap_or("src").to_owned(),
+            }),
+            key: track.key.clone(),
+            condition,
+            ..Limit::new(count, *window_ns, algorithm)
+        };
+        Ok(Some(Preset { limit, notes }))
+    }
+
+    /// The limit of a general counter that a rate raises: who was over the rate stays rejected.
+    fn of_general(
+        &mut self,
+        denial: &Denial<'t>,
+        terms: &[Term<'t>],
+        term: &Term<'t>,
+        comparison: &Comparison<'t>,
+    ) -> Result<Vec<Preset>, RuleError> {
+        let read = &comparison.counter;
+        let mut presets = Vec::new();
+        let raises = &self.configuration.raises;
+        for raise in raises.iter().filter(|raise| is_raised(read, &raise.counter)) {
+            for raised in &raise.condition {
+                let rate = raised.iter().find_map(|term| match &term.test {
+                    Test::Counter(it) if matches!(it.counter.kind, CounterKind::Rate(_)) => {
+                        Some((term, it))
+                    }
+                    _ => None,
+                });
+                let Some((rate_term, rate)) =
+                    rate.filter(|_| comparison.count(term.is_negated) == Ok(0))
+                else {
+                    continue;
+                };
+                let count = rate.count(rate_term.is_negated)?;
+                let Some(track) = self.track(&rate.counter) else { continue };
+                let Some(mut preset) = self.limit(&rate.counter, track, count)? else { continue };
+                let others = raised.iter().filter(|other| !std::ptr::eq(*other, rate_term));
+                let others: Vec<&Term<'t>> = others
+                    .chain(terms.iter().filter(|other| !std::ptr::eq(*other, term)))
+                    .collect();
+                if let Some(other) = others.iter().find(|other| !is_always(other)) {
+                    preset.notes.push(
+                        other.place.error("this condition of a counter that stays is not followed"),
+                    );
+                }
+                let pause_ns = self.table(track).and_then(|table| table.expire_ns);
+                preset.limit.effect = match pause_ns {
+                    Some(pause_ns) => {
+                        let hold = Some(Hold { pause_ns, spares_first: raise.line > denial.line });
+                        Effect { rejects: None, hold }
+                    }
+                    None => {
+                        let message =
+                            "a counter that never expires is not followed: the rate alone decides";
+                        preset.notes.push(read.place.error(message));
+                        Effect::default()
+                    }
+                };
+                presets.push(preset);
+            }
+        }
+        if presets.is_empty() {
+            let message = "this counter is not followed, so this line is not: it can be if a rate \
+                           raises it, and the line denies from 1 on";
+            self.note(read.place.error(message));
+        }
+        Ok(presets)
+    }
+}
+
+/// Whether a term is about a counter that decides.
+fn is_counter(term: &Term<'_>) -> bool {
+    let Test::Counter(comparison) = &term.test else { return false };
+    !matches!(comparison.counter.kind, CounterKind::Raise(_))
+}
+
+/// Whether a counter counts connections.
+fn is_about_connections(kind: CounterKind) -> bool {
+    matches!(kind, CounterKind::ConnectionsAtOnce | CounterKind::Rate("conn_rate" | "sess_rate"))
+}
+
+/// Whether a term always holds, as far as limits are concerned.
+fn is_always(term: &Term<'_>) -> bool {
+    match &term.test {
+        Test::Constant(value) => *value != term.is_negated,
+        Test::Counter(comparison) => matches!(comparison.counter.kind, CounterKind::Raise(_)),
+        _ => false,
+    }
+}
+
+/// The condition of terms that must all hold. What a log does not tell is left out, with a note.
+fn condition(terms: &[&Term<'_>], notes: &mut Vec<RuleError>, message: &str) -> Option<String> {
+    let mut conditions = Vec::new();
+    for term in terms.iter().filter(|term| !is_always(term)) {
+        match &term.test {
+            Test::Request(text) if term.is_negated => conditions.push(format!("not ({text})")),
+            Test::Request(text) => conditions.push(format!("({text})")),
+            _ => notes.push(term.place.error(message)),
+        }
+    }
+    match &conditions[..] {
+        [] => None,
+        [one] if one.starts_with('(') => Some(one[1..one.len() - 1].to_owned()),
+        several => Some(several.join(" and ")),
+    }
+}
+
+/// The condition of alternatives; `None` if all requests meet it. If a log does not tell a part,
+/// `note` names it, and all do.
+fn alternatives(
+    alternatives: &Alternatives<'_>,
+    notes: &mut Vec<RuleError>,
+    note: impl Fn(&mut Vec<RuleError>),
+) -> Option<String> {
+    let (mut conditions, mut unknown) = (Vec::new(), Vec::new());
+    for terms in alternatives {
+        let is_never = |term: &Term<'_>| matches!(term.test, Test::Constant(value) if value == term.is_negated);
+        if terms.iter().any(is_never) {
+            continue;
+        }
+        let terms: Vec<&Term<'_>> = terms.iter().collect();
+        conditions.push(condition(&terms, &mut unknown, ""));
+    }
+    if !unknown.is_empty() {
+        note(notes);
+        return None;
+    }
+    let conditions: Vec<String> = conditions.into_iter().collect::<Option<_>>()?;
+    match &conditions[..] {
+        [one] => Some(one.clone()),
+        several => {
+            Some(several.iter().map(|it| format!("({it})")).collect::<Vec<_>>().join(" or "))
+        }
+    }
+}

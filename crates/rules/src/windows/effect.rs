@@ -1,0 +1,101 @@
+//! What a limit does to the requests of a key, once it is known which of them are over it.
+
+use super::limit::{Effect, Hold};
+use crate::arrivals::SECOND_SPREAD_NS;
+use crate::engine::Outcome;
+use crate::report::Verdict;
+
+/// Applies an effect to the outcomes of the requests of a key in the order of their arrival.
+/// `is_spared` tells of a position whether its request is not rejected whatever the count is, and
+/// `is_exact` whether times are known to more than the second. Returns how many of the undecided
+/// requests were rejected, of which there were `more_rejected` without the effect.
+pub(super) fn apply(
+    effect: &Effect,
+    times_ns: &[i64],
+    is_exact: bool,
+    is_spared: impl Fn(usize) -> bool,
+    outcomes: &mut [Outcome],
+    more_rejected: u64,
+) -> u64 {
+    if let Some(hold) = effect.hold {
+        apply_hold(hold, times_ns, is_exact, outcomes);
+    }
+    let mut spared = false;
+    for (at, outcome) in outcomes.iter_mut().enumerate() {
+        if is_spared(at) {
+            spared |= outcome.verdict != Verdict::Passed;
+            *outcome = Outcome { count: outcome.count, ..Outcome::verdict(Verdict::Passed) };
+        }
+    }
+    // Of undecided requests, those that were rejected may be the spared ones.
+    if spared || effect.hold.is_some_and(|hold| hold.spares_first) { 0 } else { more_rejected }
+}
+
+/// Rejects the requests after one over the limit, until a pause.
+fn apply_hold(hold: Hold, times_ns: &[i64], is_exact: bool, outcomes: &mut [Outcome]) {
+    let spread_ns = if is_exact { 0 } else { SECOND_SPREAD_NS.unsigned_abs() };
+    let mut held = Verdict::Passed;
+    let mut last_ns = None;
+    for (now_ns, outcome) in times_ns.iter().zip(outcomes) {
+        let pause_ns =
+            last_ns.replace(*now_ns).map_or(0, |last| now_ns.saturating_sub(last).unsigned_abs());
+        if pause_ns >= hold.pause_ns.saturating_add(spread_ns) {
+            held = Verdict::Passed;
+        } else if pause_ns.saturating_add(spread_ns) >= hold.pause_ns && held != Verdict::Passed {
+            held = Verdict::Undecided;
+        }
+        let over = outcome.verdict;
+        let before = held;
+        held = match (held, over) {
+            (Verdict::Rejected, _) | (_, Verdict::Rejected) => Verdict::Rejected,
+            (Verdict::Undecided, _) | (_, Verdict::Undecided) => Verdict::Undecided,
+            _ => Verdict::Passed,
+        };
+        let shown = if hold.spares_first { before } else { held };
+        if shown != over {
+            *outcome = Outcome { count: outcome.count, ..Outcome::verdict(shown) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::limit::{Effect, Hold};
+    use super::apply;
+    use crate::engine::Outcome;
+    use crate::report::Verdict::{self, Passed, Rejected, Undecided};
+
+    /// The verdicts after an effect on requests at some seconds.
+    fn applied(effect: &Effect, requests: &[(i64, Verdict)], is_exact: bool) -> Vec<Verdict> {
+        let times: Vec<i64> = requests.iter().map(|(time, _)| time * 1_000_000_000).collect();
+        let mut outcomes: Vec<Outcome> =
+            requests.iter().map(|(_, verdict)| Outcome::verdict(*verdict)).collect();
+        apply(effect, &times, is_exact, |at| at == 3, &mut outcomes, 0);
+        outcomes.iter().map(|outcome| outcome.verdict).collect()
+    }
+
+    #[test]
+    fn a_key_is_held_until_it_pauses() {
+        let requests =
+            [(0, Passed), (1, Rejected), (2, Passed), (3, Rejected), (12, Passed), (23, Passed)];
+        let effect = |spares_first| {
+            let hold = Some(Hold { pause_ns: 10_000_000_000, spares_first });
+            Effect { rejects: None, hold }
+        };
+        let held = [Passed, Rejected, Rejected, Passed, Rejected, Passed];
+        assert_eq!(applied(&effect(false), &requests, true), held);
+        let spared = [Passed, Passed, Rejected, Passed, Rejected, Passed];
+        assert_eq!(applied(&effect(true), &requests, true), spared);
+        // In whole seconds, 11 s may be less than 10 s only with a pause of 9 s or 10 s.
+        let at_the_end = [(0, Rejected), (10, Passed), (11, Passed), (12, Passed), (22, Passed)];
+        let expected = [Rejected, Undecided, Undecided, Passed, Undecided];
+        assert_eq!(applied(&effect(false), &at_the_end, false), expected);
+    }
+
+    #[test]
+    fn requests_that_are_not_rejected_pass() {
+        let requests = [(0, Passed), (1, Rejected), (2, Undecided), (3, Rejected), (4, Rejected)];
+        let expected = [Passed, Rejected, Undecided, Passed, Rejected];
+        assert_eq!(applied(&Effect::default(), &requests, true), expected);
+    }
+}
