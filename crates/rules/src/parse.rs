@@ -70,9 +70,14 @@ fn rules_of(
         Family::LimitConn => vec![nginx::parse_limit_conn(text, name, budget)?],
         Family::IngressNginx => ingress::parse(text, name, rules_max, budget)?,
         Family::Windows => boxed(WindowRule::parse(text, name, rules_max, budget)?),
-        Family::Caddy | Family::Haproxy | Family::Traefik | Family::Cloud => {
-            boxed(presets::parse(text, name, family, budget)?)
-        }
+        Family::Caddy
+        | Family::Haproxy
+        | Family::Traefik
+        | Family::Envoy
+        | Family::Varnish
+        | Family::Iptables
+        | Family::Nft
+        | Family::Cloud => boxed(presets::parse(text, name, family, budget)?),
         Family::ModEvasive => vec![Box::new(presets::evasive::parse(text, name)?)],
         Family::Lists => vec![Box::new(ListRule::parse(text, name, budget)?)],
         Family::ModSecurity => vec![Box::new(ModSecurity::parse(text, name, files)?)],
@@ -164,6 +169,10 @@ mod tests {
             ("# mine\nlimit 5 requests in 1m", Family::Windows),
             ("rate_limit {\nzone a {\nevents 5\nwindow 1m\n}\n}", Family::Caddy),
             ("nginx.ingress.kubernetes.io/limit-rps: '5'", Family::IngressNginx),
+            ("token_bucket: {max_tokens: 5, fill_interval: 1s}", Family::Envoy),
+            ("if (vsthrottle.is_denied(client.ip, 5, 10s)) {", Family::Varnish),
+            ("-A INPUT -m limit --limit 5/sec -j ACCEPT", Family::Iptables),
+            ("ct state new limit rate over 5/second drop", Family::Nft),
             ("DOSPageCount 5", Family::ModEvasive),
             ("rateLimit:\n  average: 5", Family::Traefik),
             ("RateBasedStatement: {Limit: 5}", Family::Cloud),

@@ -28,6 +28,14 @@ pub enum Family {
     Caddy,
     /// Rates of HAProxy's stick tables.
     Haproxy,
+    /// Limits of iptables.
+    Iptables,
+    /// Limits of nft.
+    Nft,
+    /// The local rate limit of Envoy.
+    Envoy,
+    /// Throttled requests of Varnish.
+    Varnish,
     /// The middleware RateLimit of Traefik.
     Traefik,
     /// mod_evasive of Apache.
@@ -46,7 +54,7 @@ pub enum Family {
 
 impl Family {
     /// All families.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 17] = [
         Self::LimitReq,
         Self::LimitConn,
         Self::IngressNginx,
@@ -54,6 +62,10 @@ impl Family {
         Self::Caddy,
         Self::Haproxy,
         Self::Traefik,
+        Self::Envoy,
+        Self::Varnish,
+        Self::Iptables,
+        Self::Nft,
         Self::Cloud,
         Self::Lists,
         Self::ModSecurity,
@@ -72,6 +84,10 @@ impl Family {
             Self::Caddy => "caddy",
             Self::Haproxy => "haproxy",
             Self::Traefik => "traefik",
+            Self::Envoy => "envoy",
+            Self::Varnish => "varnish",
+            Self::Iptables => "iptables",
+            Self::Nft => "nft",
             Self::ModEvasive => "mod-evasive",
             Self::Cloud => "cloud",
             Self::Lists => "deny-list",

@@ -119,7 +119,8 @@ pub(crate) fn error(text: &str) -> RuleError {
 }
 
 /// The languages, for messages.
-const LANGUAGES: &str = "limits of nginx, ingress-nginx, Caddy, HAProxy, Traefik, mod_evasive and clouds, jails of \
+const LANGUAGES: &str = "limits of nginx, ingress-nginx, Caddy, HAProxy, \
+                         Traefik, Envoy, Varnish, mod_evasive, iptables, nft and clouds, jails of \
                          fail2ban, scenarios of CrowdSec, rules of ModSecurity, lists of networks";
 
 /// The language of a word, if it is a known one that is not read.

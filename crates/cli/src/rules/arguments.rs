@@ -94,10 +94,18 @@ pub(super) enum FamilyArgument {
     Limit,
     /// Zones of rate_limit in a Caddyfile
     Caddy,
-    /// http_req_rate of HAProxy's stick tables
+    /// Counters of HAProxy's stick tables
     Haproxy,
     /// The middleware RateLimit of Traefik
     Traefik,
+    /// The local rate limit of Envoy
+    Envoy,
+    /// vsthrottle of Varnish
+    Varnish,
+    /// hashlimit, recent and limit of iptables
+    Iptables,
+    /// limit rate of nft
+    Nft,
     /// Directives of mod_evasive of Apache
     ModEvasive,
     /// Rate limits of AWS WAF, Cloudflare and Azure
@@ -122,6 +130,10 @@ impl From<FamilyArgument> for Family {
             FamilyArgument::Caddy => Self::Caddy,
             FamilyArgument::Haproxy => Self::Haproxy,
             FamilyArgument::Traefik => Self::Traefik,
+            FamilyArgument::Envoy => Self::Envoy,
+            FamilyArgument::Varnish => Self::Varnish,
+            FamilyArgument::Iptables => Self::Iptables,
+            FamilyArgument::Nft => Self::Nft,
             FamilyArgument::ModEvasive => Self::ModEvasive,
             FamilyArgument::Cloud => Self::Cloud,
             FamilyArgument::DenyList => Self::Lists,

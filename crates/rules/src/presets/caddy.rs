@@ -1,6 +1,8 @@
 //! Zones of caddy-ratelimit in a Caddyfile.
 
-use weir_core::PatternBudget;
+use std::net::IpAddr;
+
+use weir_core::{AddressBlock, PatternBudget};
 
 use super::{Preset, client, duration_ns, header_field};
 use crate::condition::RuleCondition;
@@ -43,12 +45,13 @@ struct MatcherSet {
     methods: Vec<String>,
     hosts: Vec<String>,
     paths: Vec<String>,
+    clients: Vec<String>,
 }
 
 impl MatcherSet {
     /// The condition of the set; `None` if all requests meet it.
     fn condition(&self) -> Option<String> {
-        let kinds = [&self.methods, &self.hosts, &self.paths];
+        let kinds = [&self.methods, &self.hosts, &self.paths, &self.clients];
         let kinds = kinds.into_iter().filter(|kind| !kind.is_empty());
         let kinds: Vec<String> = kinds.map(|kind| format!("({})", kind.join(" or "))).collect();
         (!kinds.is_empty()).then(|| kinds.join(" and "))
@@ -87,6 +90,11 @@ impl<'t> Surroundings<'t> {
                     self.notes.push(word.error(message));
                 }
             }
+            "match" if self.blocks.iter().any(|(word, _)| word.text == "rate_limit") => {
+                let message = "a `match` belongs in a `zone`; here it selects no requests, so all of \
+                               them count";
+                self.notes.push(first.error(message));
+            }
             "distributed" => {
                 let message = "the other instances are not in the log; this one alone is replayed";
                 self.notes.push(first.error(message));
@@ -116,6 +124,12 @@ pub(super) fn parse(text: &str, budget: &PatternBudget) -> Result<Vec<Preset>, R
                 }
             }
         }
+    }
+    // A text that is cut off may lack the end of its last zone.
+    if let Some(mut cut) = zone.filter(|zone| zone.events.is_some() && zone.window_ns.is_some()) {
+        let message = "the text ends before this zone: its `}` is taken to be at the end";
+        cut.notes.push(cut.name.error(message));
+        zones.push(cut);
     }
     let mut presets = zones
         .into_iter()
@@ -191,7 +205,7 @@ impl<'t> Zone<'t> {
 
     fn read_setting(&mut self, name: Word<'_>, value: Word<'_>) -> Result<(), RuleError> {
         match name.text {
-            "key" => self.key = Some(key(value)?),
+            "key" => self.key = Some(key(value, &mut self.notes)?),
             "window" => {
                 let window_ns = duration_ns(value.text, 0).ok_or_else(|| {
                     value.error(format!("`{}` is not a duration from 1ms to 366d", value.text))
@@ -221,12 +235,14 @@ impl<'t> Zone<'t> {
             "method" => conditions(|value| Some(format!("method={}", quoted(value)?))),
             "host" => conditions(host),
             "path" => conditions(path),
+            "remote_ip" | "client_ip" => conditions(network),
             _ => None,
         };
         match (conditions.filter(|it| !it.is_empty()), self.matchers.last_mut()) {
             (Some(conditions), Some(set)) => match kind {
                 "method" => set.methods.extend(conditions),
                 "host" => set.hosts.extend(conditions),
+                "remote_ip" | "client_ip" => set.clients.extend(conditions),
                 _ => set.paths.extend(conditions),
             },
             _ => {
@@ -283,35 +299,85 @@ fn path(value: &str) -> Option<String> {
     Some(format!("path~{pattern}"))
 }
 
-/// The key of a zone: a placeholder, or a text that all requests have.
-fn key(word: Word<'_>) -> Result<LimitKey, RuleError> {
-    let text = word.text.trim_matches('"');
-    let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
-    let Some(name) = inner else {
-        return match text.contains('{') {
-            true => Err(word.error("a key of several placeholders is not supported; write one")),
-            false => Ok(LimitKey::default()),
-        };
-    };
-    let after = |prefixes: &[&str]| prefixes.iter().find_map(|it| name.strip_prefix(it));
-    let field = match name {
-        "remote_host" | "client_ip" | "http.request.remote.host" | "http.vars.client_ip" => {
-            return Ok(LimitKey(client()));
+/// The key of a zone: the placeholders in a text. What stands between them is the same for all
+/// requests. A placeholder that Caddy does not have is empty (`ReplaceAll` of handler.go), which is
+/// noted.
+fn key(word: Word<'_>, notes: &mut Vec<RuleError>) -> Result<LimitKey, RuleError> {
+    let mut parts: Vec<KeyPart> = Vec::new();
+    let mut at = 0;
+    while let Some(open) = word.text[at..].find('{').map(|open| at + open) {
+        let Some(length) = word.text[open..].find('}') else { break };
+        at = open + length + 1;
+        let place = word.part(open..at);
+        let name = &place.text[1..place.text.len() - 1];
+        if UNKNOWN.contains(&name) {
+            notes.push(place.error(format!(
+                "Caddy has no placeholder `{name}`, so it is empty and does not tell clients \
+                 apart; write {{remote_host}}"
+            )));
+            continue;
         }
-        "host" | "http.request.host" => "host".to_owned(),
-        "path" | "uri.path" | "http.request.uri.path" => "path".to_owned(),
-        "method" | "http.request.method" => "method".to_owned(),
+        let more = key_parts(name).ok_or_else(|| {
+            place.error(format!("the log has no field for the placeholder `{name}`"))
+        })?;
+        parts.extend(more.into_iter().filter(|part| !parts.contains(part)).collect::<Vec<_>>());
+    }
+    Ok(LimitKey(parts))
+}
+
+/// Placeholders that are often written, and that Caddy does not have.
+const UNKNOWN: [&str; 6] = [
+    "http.request.remote_ip",
+    "http.request.remote_addr",
+    "http.request.remote_host",
+    "http.request.client_ip",
+    "remote_ip",
+    "remote_addr",
+];
+
+/// The fields of a placeholder, if a log has them.
+fn key_parts(name: &str) -> Option<Vec<KeyPart>> {
+    let after = |prefixes: &[&str]| prefixes.iter().find_map(|it| name.strip_prefix(it));
+    let field = |name: &str| KeyPart::Field(name.to_owned());
+    Some(match name {
+        "remote_host"
+        | "client_ip"
+        | "remote"
+        | "http.request.remote"
+        | "http.request.remote.host"
+        | "http.vars.client_ip"
+        | "vars.client_ip" => client(),
+        "host" | "hostport" | "http.request.host" | "http.request.hostport" => vec![field("host")],
+        "path" | "uri.path" | "http.request.uri.path" | "orig_path" => vec![field("path")],
+        "uri" | "http.request.uri" | "orig_uri" => vec![field("path"), field("query")],
+        "query" | "http.request.uri.query" => vec![field("query")],
+        "method" | "http.request.method" => vec![field("method")],
         _ => match (
             after(&["header.", "http.request.header."]),
             after(&["cookie.", "http.request.cookie."]),
+            after(&["http.request.remote.host/"]),
         ) {
-            (Some(header), _) => header_field(header),
-            (_, Some(cookie)) => format!("cookie_{cookie}"),
-            _ => {
-                let message = format!("the log has no field for the placeholder `{name}`");
-                return Err(word.error(message));
+            (Some(header), ..) => vec![KeyPart::Field(header_field(header))],
+            (_, Some(cookie), _) => vec![KeyPart::Field(format!("cookie_{cookie}"))],
+            (.., Some(bits)) => {
+                let (v4, v6) = bits.split_once(',').unwrap_or((bits, "128"));
+                let (v4, v6) = (v4.parse().ok()?, v6.parse().ok()?);
+                let is_valid = v4 <= 32 && v6 <= 128;
+                return is_valid.then(|| vec![KeyPart::Network { field: "client".into(), v4, v6 }]);
             }
+            _ => return None,
         },
-    };
-    Ok(LimitKey(vec![KeyPart::Field(field)]))
+    })
+}
+
+/// The networks that `private_ranges` stands for (`PrivateRangesCIDR` of Caddy).
+const PRIVATE: &str = "192.168.0.0/16,172.16.0.0/12,10.0.0.0/8,127.0.0.1/8,fd00::/8,::1";
+
+/// The condition of an address or a network of the client.
+fn network(value: &str) -> Option<String> {
+    if value == "private_ranges" {
+        return Some(format!("client={PRIVATE}"));
+    }
+    let is_network = AddressBlock::parse(value).is_some() || value.parse::<IpAddr>().is_ok();
+    is_network.then(|| format!("client={value}"))
 }

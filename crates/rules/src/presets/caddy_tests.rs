@@ -67,6 +67,13 @@ fn matchers_are_conditions() {
             vec![],
         ),
         ("match {\nhost *.example\n}", "", vec![3]),
+        ("match {\nremote_ip 192.0.2.0/24 ::1\n}", "client=192.0.2.0/24 or client=::1", vec![]),
+        ("match {\nremote_ip forwarded 192.0.2.0/24\n}", "", vec![3]),
+        (
+            "match {\nclient_ip private_ranges\n}",
+            "client=192.168.0.0/16,172.16.0.0/12,10.0.0.0/8,127.0.0.1/8,fd00::/8,::1",
+            vec![],
+        ),
         (
             "match {\nmethod GET\n}\nmatch {\npath /b\n}",
             r#"method="GET" or path~'(?i)^/b$'"#,
@@ -77,6 +84,33 @@ fn matchers_are_conditions() {
     ] {
         assert_eq!(matched(matchers), (condition.to_owned(), notes), "{matchers}");
     }
+}
+
+#[test]
+fn keys_have_several_placeholders() {
+    for (key, by, notes) in [
+        ("{remote_host}/api", " by client", 0),
+        ("a-{client_ip}-{host}", " by client, host", 0),
+        ("\"{http.request.remote.host}:{uri}\"", " by client, path, query", 0),
+        ("{http.request.remote.host/24,64}", " by client/24/64", 0),
+        ("{client_ip}{client_ip}", " by client", 0),
+        ("{http.request.remote_ip}", "", 1),
+        ("x{remote_ip}{method}", " by method", 1),
+    ] {
+        let text = format!("rate_limit {{\nzone a {{\nkey {key}\nwindow 1m\nevents 2\n");
+        let preset = parse(&text, &PatternBudget::default()).expect(&text).remove(0);
+        assert_eq!(preset.limit.to_string(), format!("limit 2 requests in 1m{by} as sliding"));
+        // One more, because the text is cut off.
+        assert_eq!(preset.notes.len(), notes + 1, "{text}");
+    }
+}
+
+#[test]
+fn a_match_outside_of_a_zone_is_named() {
+    let text = "rate_limit {\nmatch {\npath /login\n}\nzone a {\nwindow 1m\nevents 2\n}\n}";
+    let preset = parse(text, &PatternBudget::default()).expect("a zone").remove(0);
+    assert_eq!(preset.notes.len(), 1);
+    assert_eq!((preset.notes[0].line(text), preset.limit.condition.is_none()), (2, true));
 }
 
 #[test]

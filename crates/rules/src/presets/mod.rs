@@ -6,6 +6,9 @@
 //! | [`caddy`] | caddy-ratelimit | the sliding ring of its `ringbuffer.go` |
 //! | [`haproxy`] | HAProxy | the two periods of its `src/freq_ctr.c` |
 //! | [`traefik`] | Traefik | the token bucket of `golang.org/x/time/rate`, as `pkg/middlewares/ratelimiter` uses it |
+//! | [`envoy`] | Envoy | the bucket of its `local_ratelimit_impl.cc` |
+//! | [`varnish`] | vsthrottle of Varnish | the bucket of its `vmod_vsthrottle.c` |
+//! | [`firewall`] | iptables, nft | the credits of `xt_hashlimit.c` and `nft_limit.c`, the hits of `xt_recent.c` |
 //! | [`evasive`] | mod_evasive | its own, of `mod_evasive24.c` |
 //! | [`cloud`] | AWS WAF, Cloudflare, Azure | not published |
 
@@ -13,9 +16,12 @@ mod caddy;
 #[cfg(test)]
 mod caddy_tests;
 mod cloud;
+mod envoy;
 pub(crate) mod evasive;
+mod firewall;
 mod haproxy;
 mod traefik;
+mod varnish;
 
 use weir_core::PatternBudget;
 
@@ -34,12 +40,16 @@ type Recogniser = fn(&str) -> bool;
 
 /// The family whose configuration a text looks like.
 pub(crate) fn recognise(text: &str) -> Option<Family> {
-    let families: [(Family, Recogniser); 5] = [
+    let families: [(Family, Recogniser); 9] = [
         (Family::ModEvasive, evasive::looks_like),
         (Family::Haproxy, haproxy::looks_like),
         (Family::Caddy, caddy::looks_like),
         (Family::Cloud, cloud::looks_like),
         (Family::Traefik, traefik::looks_like),
+        (Family::Envoy, envoy::looks_like),
+        (Family::Varnish, varnish::looks_like),
+        (Family::Iptables, firewall::looks_like_iptables),
+        (Family::Nft, firewall::looks_like_nft),
     ];
     families.into_iter().find(|(_, looks_like)| looks_like(text)).map(|(family, _)| family)
 }
@@ -58,6 +68,10 @@ pub(crate) fn parse(
         Family::Caddy => caddy::parse(text, budget)?,
         Family::Haproxy => haproxy::parse(text, budget)?,
         Family::Traefik => traefik::parse(text)?,
+        Family::Envoy => envoy::parse(text)?,
+        Family::Varnish => varnish::parse(text)?,
+        Family::Iptables => firewall::parse_iptables(text)?,
+        Family::Nft => firewall::parse_nft(text)?,
         _ => cloud::parse(text)?,
     };
     let rule = |preset: Preset| WindowRule::new(preset.limit, name, family, preset.notes);

@@ -203,7 +203,7 @@ fn with_acls(lines: &str) -> String {
     format!(
         "frontend fe\n  acl is_login path_beg /login\n  acl is_api path_beg -i /api\n  acl is_api hdr(host) api.example\n\
          \u{20} acl abuse sc0_http_req_rate gt 20\n  acl flagged sc_get_gpc0(0) gt 0\n\
-         \u{20} stick-table type ip size 1m expire 30s store gpc0,gpc0_rate(1m),http_req_rate(10s),http_err_rate(20s),conn_rate(3s),conn_cur\n\
+         \u{20} stick-table type ip size 1m expire 30s store gpc0,gpc0_rate(1m),http_req_rate(10s),http_err_rate(15s),conn_rate(3s),conn_cur\n\
          {lines}\nbackend logins\n  stick-table type ip size 1m expire 2m store http_req_rate(1m)\n"
     )
 }
@@ -239,7 +239,7 @@ fn acls_and_counters_are_followed() {
         ),
         (
             "TRACKhttp-request deny if { sc_http_err_rate(0) gt 10 }",
-            "limit 10 requests in 20s by client where status=4xx as two-periods",
+            "limit 10 requests in 15s by client where status=4xx as two-periods",
             vec!["sc_http_err_rate(0)"],
         ),
         (
@@ -279,7 +279,7 @@ fn acls_and_counters_are_followed() {
         ),
         (
             "TRACKhttp-response sc-inc-gpc0(0) if { status 401 403 }\nhttp-request deny if { sc0_gpc0_rate gt 3 }",
-            "limit 3 requests in 1m by client where status=401,403 as two-periods",
+            "limit 3 requests in 1m by client where status=401 or status=403 as two-periods",
             vec!["30s"],
         ),
         (
