@@ -160,6 +160,8 @@ describe("the rules panel", () => {
     );
     const named = rule({ trips: [key({ key: "example.org" })] });
     expect(keysText(named)).toBe("Of 3 keys, 1 trips the rule.");
+    const several = rule({ trips: [key({ key: "192.0.2.1", limit: "login" })] });
+    expect(keysText(several)).toBe("Of 3 keys, 1 trips the rule.");
     const nothing = rule({ keys: { seen: 0, tripped: 0, undecided: 0 } });
     expect(keysText(nothing)).toBe("Nothing was evaluated.");
   });

@@ -84,8 +84,8 @@ export function LimitGrid({ grid, noun }: Props) {
             <span class="grid-mark knee" /> suggested
           </>
         )}
-        . A click on a cell, or Enter, writes its rate and burst into the rule. Of whole seconds
-        the likeliest moments are taken.
+        . A click on a cell, or Enter, writes its rate and burst into the rule. Of whole seconds the
+        likeliest moments are taken.
       </p>
     </section>
   );

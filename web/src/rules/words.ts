@@ -33,9 +33,11 @@ export function isClient(key: string): boolean {
   return ADDRESS.test(key);
 }
 
-/** The word for the keys of a rule. */
+/** The word for the keys of a rule. A client has a key for each of several limits. */
 export function keyWords({ trips, closest }: ReplayedRule): { one: string; many: string } {
-  const areClients = [...trips, ...closest].every(({ key }) => isClient(key));
+  const areClients = [...trips, ...closest].every(
+    ({ key, limit }) => limit === undefined && isClient(key),
+  );
   return areClients ? { one: "client", many: "clients" } : { one: "key", many: "keys" };
 }
 
