@@ -85,6 +85,9 @@ pub(super) enum FailOn {
 pub(super) enum FamilyArgument {
     /// limit_req and limit_conn of nginx
     Nginx,
+    /// limit_req of nginx alone
+    #[value(name = "limit_req")]
+    LimitReq,
     /// limit_conn of nginx alone
     #[value(name = "limit_conn")]
     LimitConn,
@@ -123,7 +126,7 @@ pub(super) enum FamilyArgument {
 impl From<FamilyArgument> for Family {
     fn from(argument: FamilyArgument) -> Self {
         match argument {
-            FamilyArgument::Nginx => Self::LimitReq,
+            FamilyArgument::Nginx | FamilyArgument::LimitReq => Self::LimitReq,
             FamilyArgument::LimitConn => Self::LimitConn,
             FamilyArgument::IngressNginx => Self::IngressNginx,
             FamilyArgument::Limit => Self::Windows,

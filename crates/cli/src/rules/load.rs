@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use weir_rules::{Family, Rule, RuleError, RuleFiles, parse_rules};
 
-use super::arguments::RulesArguments;
+use super::arguments::{FamilyArgument, RulesArguments};
 use super::filter_folders::FilterFolders;
 use crate::outcome::{Failure, say};
 use crate::sources::cannot_read;
@@ -57,6 +57,7 @@ pub(super) fn load(arguments: &RulesArguments) -> Result<LoadedRules, Failure> {
     }
     let mut loader = RuleLoader {
         family: arguments.family.map(Family::from),
+        is_only_limit_req: arguments.family == Some(FamilyArgument::LimitReq),
         files,
         finds_filters: arguments.filter_dirs.is_empty(),
         rules: Vec::new(),
@@ -92,6 +93,8 @@ struct Origin<'o> {
 /// Reads texts of rules.
 struct RuleLoader {
     family: Option<Family>,
+    /// Whether the limits of connections beside those of requests are left out.
+    is_only_limit_req: bool,
     /// The files of `--filter-dir` and `--data-dir`.
     files: RuleFiles,
     /// Whether to search for the filters of jails, because no folder is given for them.
@@ -147,8 +150,11 @@ impl RuleLoader {
             let _missing =
                 files.complete(text, origin.name, self.family, |name| folders.find(name))?;
         }
-        let parsed = parse_rules(text, origin.name, self.family, &files)
+        let mut parsed = parse_rules(text, origin.name, self.family, &files)
             .map_err(|error| Failure::new(locate_error(origin.shown, text, &error)))?;
+        if self.is_only_limit_req {
+            parsed.retain(|rule| rule.family() == Family::LimitReq);
+        }
         say_notes(&parsed, origin.shown, text);
         self.rules.extend(parsed);
         Ok(())

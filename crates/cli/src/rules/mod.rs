@@ -79,8 +79,14 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
             replays.dropped
         ));
     }
-    if let Some(missing) = replays.missing.iter().flatten().next() {
-        return Err(Failure::new(missing));
+    let unanswered = std::mem::take(&mut replays.missing);
+    if let Some(missing) = unanswered.iter().flatten().next() {
+        // The other rules of a text are answered nevertheless.
+        if unanswered.iter().all(Option::is_some) {
+            return Err(Failure::new(missing));
+        }
+        has_failed = true;
+        unanswered.iter().flatten().for_each(say);
     }
     let all = complaints.iter().chain(read_complaints);
     let read = counted_sources(&inputs, &read_inputs, all);
@@ -104,6 +110,9 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
         ReplayedRule::new(&**rule, report, &log, tally, &source_names)
     });
     let mut report = RulesReport { rules: replayed.collect(), read };
+    for (rule, missing) in report.rules.iter_mut().zip(unanswered) {
+        rule.looked_at.nothing = missing.or(rule.looked_at.nothing.take());
+    }
     add_sweeps(&mut report, &sweeps, arguments)?;
     if arguments.json {
         let json = weir_view::to_json(&report).map_err(Failure::new)?;

@@ -47,6 +47,10 @@ pub(crate) fn parse(
     let mut templates = DateTemplates::within(files.budget());
     let (mut jails, mut unsupported) = (Vec::new(), Vec::new());
     for definition in &definitions {
+        if let Some(error) = &definition.without_filter {
+            unsupported.push((&definition.name, error.clone()));
+            continue;
+        }
         match Jail::new(definition, &mut templates, files.budget()) {
             Ok(jail) => jails.push(jail),
             Err(JailError::Unsupported(error)) => unsupported.push((&definition.name, error)),

@@ -46,6 +46,8 @@ pub(super) struct Definition<'t> {
     places: BTreeMap<String, Range<usize>>,
     /// The included files that are missing.
     pub(super) missing: Vec<String>,
+    /// Why the jail cannot be replayed, if the file of its filter is missing.
+    pub(super) without_filter: Option<RuleError>,
 }
 
 /// Whether a text is a jail or a filter of fail2ban.

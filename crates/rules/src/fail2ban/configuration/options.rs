@@ -24,7 +24,8 @@ pub(super) fn of_filter<'t>(
     let places = places(ini, &["Definition", "Init"], text);
     let options = filter::options(ini, Options::new(), Options::new(), &Budget::default())
         .map_err(|error| wrong(&places, &error.option, error.reason))?;
-    Ok(Definition { text, name: name.to_owned(), options, places, missing: Vec::new() })
+    let (name, missing) = (name.to_owned(), Vec::new());
+    Ok(Definition { text, name, options, places, missing, without_filter: None })
 }
 
 /// Reads a jail of the text. Its filter is in the text, or else in a file.
@@ -54,10 +55,12 @@ pub(super) fn of_jail<'t>(
     };
     let has_own = ini.value(jail, "failregex").is_some();
     if filter_ini.is_none() && !has_own {
-        return Err(wrong_filter(&format_args!(
+        let error = wrong_filter(&format_args!(
             "the filter `{filter_name}` is missing: add the file {filter_name}.conf, or write the \
              failregex into the jail"
-        )));
+        ));
+        let (name, options, without_filter) = (jail.to_owned(), Options::new(), Some(error));
+        return Ok(Definition { text, name, options, places, missing, without_filter });
     }
     if filter_ini.is_none() && is_named {
         missing.push(format!("{filter_name}.conf"));
@@ -101,7 +104,7 @@ pub(super) fn of_jail<'t>(
             Err(_) => {}
         }
     }
-    Ok(Definition { text, name: jail.to_owned(), options, places, missing })
+    Ok(Definition { text, name: jail.to_owned(), options, places, missing, without_filter: None })
 }
 
 /// Whether an option affects bans.
