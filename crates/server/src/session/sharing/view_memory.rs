@@ -180,8 +180,9 @@ impl Room {
     pub(crate) fn keep(mut self, mut text: String) -> Result<Bytes, usize> {
         text.shrink_to_fit();
         if self.beyond.is_some() {
-            self.memory.text_bytes.fetch_add(text.len(), Ordering::Relaxed);
-            self.memory.text_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+            // The sum wraps around, so that it never counts both lengths.
+            let more = text.len().wrapping_sub(self.bytes);
+            self.memory.text_bytes.fetch_add(more, Ordering::Relaxed);
         } else if !self.memory.replace(self.bytes, text.len()) {
             return Err(text.len());
         }
