@@ -136,12 +136,16 @@ impl fmt::Display for ParseError {
             Self::Patterns(PatternRefusal::Stopped) => {
                 write!(formatter, "the rules were not compiled to the end")
             }
-            Self::Patterns(PatternRefusal::NoRoom { bytes_max }) => write!(
-                formatter,
-                "the compiled patterns of the rules take more than the {} KiB that is left to \
-                 patterns; leave some out, or make them simpler",
-                bytes_max >> 10
-            ),
+            Self::Patterns(PatternRefusal::NoRoom { bytes_needed, bytes_of_others, bytes_max }) => {
+                let [needed, of_others, max] =
+                    [bytes_needed, bytes_of_others, bytes_max].map(|bytes| bytes >> 10);
+                write!(
+                    formatter,
+                    "the compiled patterns of the rules need {needed} KiB or more. All patterns may \
+                     take {max} KiB, of which those of other rules take {of_others}; leave some \
+                     out, or make them simpler"
+                )
+            }
         }
     }
 }

@@ -38,6 +38,11 @@ impl PatternAccount {
         self.bytes.load(Ordering::Relaxed)
     }
 
+    /// Returns whether patterns may take this much more, in bytes.
+    pub fn has_room(&self, bytes: usize) -> bool {
+        self.bytes().saturating_add(bytes) <= self.bytes_max
+    }
+
     fn charge(&self, bytes: usize) -> bool {
         let add = |taken: usize| taken.checked_add(bytes).filter(|sum| *sum <= self.bytes_max);
         self.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()
@@ -51,9 +56,14 @@ impl PatternAccount {
 /// Why a budget refused a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PatternRefusal {
-    /// An account would exceed its limit, in bytes.
+    /// An account has no room for a pattern.
     NoRoom {
-        /// The limit.
+        /// What the patterns of the budget would have taken with it, in bytes. Those after it were
+        /// not compiled.
+        bytes_needed: usize,
+        /// What the patterns of other budgets took, in bytes.
+        bytes_of_others: usize,
+        /// The limit of the account, in bytes.
         bytes_max: usize,
     },
     /// The work was stopped.
@@ -80,7 +90,8 @@ pub enum PatternRefusal {
 /// let compile = |text: &str| budget.regex(&mut RegexBuilder::new(text), text.len(), 1 << 20);
 /// assert!(compile("^/a")?.is_match(b"/a/b"));
 /// assert!(compile("(?:a{99}){99}").is_err());
-/// assert_eq!(budget.refusal(), Some(PatternRefusal::NoRoom { bytes_max: 100_000 }));
+/// let refusal = budget.refusal();
+/// assert!(matches!(refusal, Some(PatternRefusal::NoRoom { bytes_max: 100_000, .. })));
 ///
 /// drop(budget);
 /// assert_eq!(account.bytes(), 0);
@@ -95,8 +106,8 @@ struct Limits {
     /// What was charged to each of the accounts, in bytes.
     bytes: AtomicUsize,
     stop: Arc<AtomicBool>,
-    /// The limit, in bytes, that had no room for a pattern. Nothing is compiled after it.
-    full: OnceLock<usize>,
+    /// Why there was no room for a pattern. Nothing is compiled after it.
+    full: OnceLock<PatternRefusal>,
 }
 
 impl PatternBudget {
@@ -115,8 +126,7 @@ impl PatternBudget {
     /// Returns why a pattern is refused: there was no room for one, or the work is stopped. Work
     /// that was stopped may begin again.
     pub fn refusal(&self) -> Option<PatternRefusal> {
-        let no_room = |bytes_max: &usize| PatternRefusal::NoRoom { bytes_max: *bytes_max };
-        let full = self.0.as_ref()?.full.get().map(no_room);
+        let full = self.0.as_ref()?.full.get().copied();
         full.or_else(|| self.is_stopped().then_some(PatternRefusal::Stopped))
     }
 
@@ -242,7 +252,12 @@ impl Limits {
         for (number, account) in self.accounts.iter().enumerate() {
             if !account.charge(bytes) {
                 self.accounts[..number].iter().for_each(|charged| charged.refund(bytes));
-                self.full.get_or_init(|| account.bytes_max);
+                let own = self.bytes.load(Ordering::Relaxed);
+                self.full.get_or_init(|| PatternRefusal::NoRoom {
+                    bytes_needed: own.saturating_add(bytes),
+                    bytes_of_others: account.bytes().saturating_sub(own),
+                    bytes_max: account.bytes_max,
+                });
                 return Err(());
             }
         }
@@ -283,7 +298,14 @@ mod tests {
             compiled += 1;
         }
         assert!((8..60).contains(&compiled), "{compiled}");
-        assert_eq!(budget.refusal(), Some(PatternRefusal::NoRoom { bytes_max: small }));
+        let refusal = budget.refusal();
+        let Some(PatternRefusal::NoRoom { bytes_needed, bytes_of_others, bytes_max }) = refusal
+        else {
+            panic!("{refusal:?}");
+        };
+        assert_eq!((bytes_of_others, bytes_max), (0, small));
+        assert!(bytes_needed > small && !accounts[1].has_room(bytes_needed));
+        assert!(accounts[0].has_room(bytes_needed));
         let taken = accounts.each_ref().map(|account| account.bytes());
         assert!(taken[0] == taken[1] && taken[0] <= small && taken[0] > small / 2, "{taken:?}");
         assert!(!compile(&budget, "a"), "nothing is compiled after a refusal");

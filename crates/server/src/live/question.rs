@@ -81,18 +81,20 @@ pub(super) struct Refused {
     pub(super) refusal: Refusal,
     /// The part of the rule's text that caused it.
     pub(super) place: Option<Box<RulePlace>>,
+    /// The memory of patterns, in bytes, with which the question may be checked again.
+    pub(super) pattern_bytes: Option<usize>,
 }
 
 impl<R: Into<Refusal>> From<R> for Refused {
     fn from(refusal: R) -> Self {
-        Self { refusal: refusal.into(), place: None }
+        Self { refusal: refusal.into(), place: None, pattern_bytes: None }
     }
 }
 
 impl ReplyTo {
     /// Returns the reply that refuses the message.
     pub(super) fn refuse(self, refused: impl Into<Refused>) -> LiveReply {
-        let Refused { refusal, place } = refused.into();
+        let Refused { refusal, place, .. } = refused.into();
         let Self { subject, panel, query } = self;
         let error = Some(refusal.failure(None));
         match subject {

@@ -123,11 +123,18 @@ fn parse(
     let rules = rules.map_err(|error| match error {
         ParseError::Rule(error) => {
             let place = Some(Box::new(RulePlace::new(&error, text)));
-            Refused { refusal: Refusal::BadRule(error.to_string()), place }
+            Refused { place, ..Refusal::BadRule(error.to_string()).into() }
         }
         ParseError::TooMany { found, max } => {
             let why = format!("the text has {found} rules; a panel replays {max} at once");
             Refusal::BadRule(why).into()
+        }
+        ParseError::Patterns(PatternRefusal::NoRoom { bytes_needed, bytes_max, .. })
+            if bytes_needed <= bytes_max =>
+        {
+            let why = "They are tried again when other rules have left.";
+            let refusal = Refusal::BadRule(format!("{error}. {remedy} {why}"));
+            Refused { pattern_bytes: Some(bytes_needed), ..refusal.into() }
         }
         ParseError::Patterns(_) => Refusal::BadRule(format!("{error}. {remedy}")).into(),
     })?;

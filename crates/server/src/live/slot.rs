@@ -26,6 +26,10 @@ use crate::turns::{CancelOnDrop, Checked, Effort, Viewer};
 /// Longer messages have rules whose check may take long, and others do not wait for it.
 const SHORT_MESSAGE_BYTES: usize = 4 << 10;
 
+/// The pauses between checks of a question whose patterns had no room.
+const RETRY_PAUSE_MIN: Duration = Duration::from_secs(1);
+const RETRY_PAUSE_MAX: Duration = Duration::from_secs(16);
+
 /// A place for one question of a connection, which a newer one replaces.
 pub(super) struct Slot<'a> {
     pub(super) session: &'a Arc<Session>,
@@ -76,18 +80,33 @@ impl Slot<'_> {
             *finder.lock() = LineFinder::default();
             return Ok(None);
         };
-        let (session, data) = (self.session.clone(), self.data.clone());
-        let (finder, expressions) = (finder.clone(), query.expressions());
-        let check =
-            move |stop: &Arc<AtomicBool>| check(request, query, &session, &data, &finder, stop);
         let effort = match subject {
             Subject::Rules | Subject::Blocks if message_bytes > SHORT_MESSAGE_BYTES => Effort::Long,
             Subject::Rules | Subject::Blocks => Effort::Short,
-            Subject::Count | Subject::Lines => Effort::of(expressions),
+            Subject::Count | Subject::Lines => Effort::of(query.expressions()),
         };
-        let checked = self.session.turns().check_of(self.viewer, effort, check).await;
-        let checked = checked.map_err(|refusal| refuse(refusal.into()))?;
-        Ok(checked.transpose().map_err(refuse)?.map(|checked| Asked { to, checked }))
+        let asked = Arc::new((request, query));
+        let mut pause = RETRY_PAUSE_MIN;
+        loop {
+            let (session, data) = (self.session.clone(), self.data.clone());
+            let (finder, asked) = (finder.clone(), asked.clone());
+            let check = move |stop: &Arc<AtomicBool>| {
+                let (request, query) = &*asked;
+                check(request, query.clone(), &session, &data, &finder, stop)
+            };
+            let checked = self.session.turns().check_of(self.viewer, effort, check).await;
+            let checked = checked.map_err(|refusal| refuse(refusal.into()))?;
+            let refused = match checked.transpose() {
+                Ok(checked) => return Ok(checked.map(|checked| Asked { to, checked })),
+                Err(refused) => refused,
+            };
+            let Some(bytes) = refused.pattern_bytes else { return Err(refuse(refused)) };
+            send_reply(self.writer, &refuse(refused)).await;
+            // It needs more than that if the rest of its patterns was not compiled.
+            tokio::time::sleep(pause).await;
+            self.session.pattern_room(bytes).await;
+            pause = (2 * pause).min(RETRY_PAUSE_MAX);
+        }
     }
 
     /// Finds the lines of the sources, after the files that are being uploaded have arrived.
@@ -203,7 +222,7 @@ fn answer_from(
 /// Checks a message, which compiles its expressions. Returns `None` if it only cancels the previous
 /// question.
 fn check(
-    request: LiveRequest,
+    request: &LiveRequest,
     query: WrittenQuery,
     session: &Session,
     data: &DataSet,
@@ -213,13 +232,13 @@ fn check(
     Ok(match request {
         LiveRequest::Count { .. } => Some(Box::new(CountQuestion::check(query, data)?)),
         LiveRequest::Lines { from, count, .. } => {
-            Some(Box::new(LinesQuestion::check(query, from, count, finder.clone(), data)?))
+            Some(Box::new(LinesQuestion::check(query, *from, *count, finder.clone(), data)?))
         }
         LiveRequest::Rules { rule: Some(rule), details, .. } => {
-            Some(Box::new(rules::check(query, &rule, &details, session, data, stop)?))
+            Some(Box::new(rules::check(query, rule, details, session, data, stop)?))
         }
         LiveRequest::Blocks { question: Some(question), .. } => {
-            Some(Box::new(blocks::check(query, question, data)?))
+            Some(Box::new(blocks::check(query, *question, data)?))
         }
         _ => None,
     })

@@ -32,6 +32,9 @@ pub(crate) const MEMBERS_MAX: usize = 10_000;
 /// Compiled patterns of rules may take 1/n of a memory limit, beside the data.
 const PATTERN_SHARE: usize = 4;
 
+/// How often a refused question looks whether there is room for its patterns.
+const PATTERN_ROOM_INTERVAL: Duration = Duration::from_secs(1);
+
 /// Returns the account of the patterns under a memory limit.
 pub(crate) fn pattern_account(memory_bytes_max: usize) -> Arc<PatternAccount> {
     Arc::new(PatternAccount::new(memory_bytes_max / PATTERN_SHARE))
@@ -192,6 +195,14 @@ impl Session {
     /// Returns the budget of the patterns of a question, which ends when the flag is set.
     pub(crate) fn pattern_budget(&self, stop: &Arc<AtomicBool>) -> PatternBudget {
         PatternBudget::new(self.patterns.to_vec(), stop.clone())
+    }
+
+    /// Waits until patterns may take this much more, in bytes.
+    pub(crate) async fn pattern_room(&self, bytes: usize) {
+        // Looked at now and then: few questions wait, and people do not wait for each second.
+        while !self.patterns.iter().all(|account| account.has_room(bytes)) {
+            tokio::time::sleep(PATTERN_ROOM_INTERVAL).await;
+        }
     }
 
     /// Returns the lengths of the last exports.
