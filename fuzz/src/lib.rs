@@ -11,6 +11,8 @@
 
 mod exports;
 mod formats;
+#[cfg(unix)]
+mod heads;
 mod http2;
 mod packed;
 mod proxy;
@@ -22,9 +24,11 @@ mod tokens;
 pub type Target = fn(&[u8]);
 
 /// All targets by name, each of which is the name of a folder in `fuzz/corpus`.
-pub const TARGETS: [(&str, Target); 13] = [
+pub const TARGETS: &[(&str, Target)] = &[
     ("websocket", streams::websocket),
     ("http2", http2::http2),
+    #[cfg(unix)]
+    ("heads", heads::heads),
     ("framing", streams::framing),
     ("proxy", proxy::proxy),
     ("packed", packed::packed),

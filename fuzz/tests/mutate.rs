@@ -27,7 +27,7 @@ const LENGTH_MAX: usize = 4_096;
 #[test]
 fn every_target_holds_for_mutated_inputs() {
     for (name, target) in TARGETS {
-        run(name, target);
+        run(name, *target);
     }
 }
 

@@ -9,7 +9,8 @@ use weir_fuzz::{TARGETS, Target, target};
 static TARGET: LazyLock<Target> = LazyLock::new(|| {
     let name = std::env::var("WEIR_FUZZ_TARGET").unwrap_or_default();
     target(&name).unwrap_or_else(|| {
-        let names = TARGETS.map(|(name, _)| name).join(", ");
+        let names: Vec<&str> = TARGETS.iter().map(|(name, _)| *name).collect();
+        let names = names.join(", ");
         eprintln!("WEIR_FUZZ_TARGET: `{name}` is not a target; choose one of {names}");
         std::process::exit(2)
     })
