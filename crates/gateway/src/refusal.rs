@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hyper::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Response, StatusCode};
 use weir_net::Body;
 
@@ -29,6 +29,8 @@ pub(crate) struct Refusal {
 #[derive(Debug, Clone, Copy)]
 enum Field {
     None,
+    /// The methods that servers know, unless the path has its own.
+    Allow,
     Challenge(Challenge),
     RetryAfter(Duration),
 }
@@ -100,6 +102,9 @@ impl Refusal {
         }
         match self.field {
             Field::None => {}
+            Field::Allow => {
+                headers.insert(ALLOW, HeaderValue::from_static(KNOWN_METHODS));
+            }
             Field::Challenge(challenge) => {
                 headers.insert(WWW_AUTHENTICATE, challenges.field(challenge));
             }
@@ -111,6 +116,9 @@ impl Refusal {
     }
 }
 
+/// The methods in `Allow` of a refusal for which no route was looked for, or whose route takes them all.
+const KNOWN_METHODS: &str = "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT";
+
 /// The `Retry-After` of a refusal because the issuer's keys, or the issuer, are unavailable.
 const KEYS_PAUSE: Duration = Duration::from_secs(10);
 
@@ -119,7 +127,8 @@ impl From<TargetError> for Refusal {
         match error {
             TargetError::Method => {
                 let text = "this method is not allowed here\n";
-                Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", text)
+                let status = StatusCode::METHOD_NOT_ALLOWED;
+                Self { field: Field::Allow, ..Self::new(status, "method_not_allowed", text) }
             }
             TargetError::Host => {
                 let text = "a request needs exactly one valid host\n";

@@ -176,7 +176,12 @@ fn match_route<'a>(
     fields: &mut AnswerFields,
 ) -> Result<RouteMatch<'a>, Refusal> {
     let target = RequestTarget::read(request)?;
-    let route = match routing.route(&target)? {
+    let found = routing.route(&target);
+    if matches!(found, Err(TargetError::Method)) {
+        let methods = routing.other_methods(&target);
+        fields.allowed_methods = methods.filter(|methods| !methods.is_empty());
+    }
+    let route = match found? {
         PathMatch::Route(route) => route,
         PathMatch::None => return Err(Refusal::NO_ROUTE),
         PathMatch::Untaken => {

@@ -14,6 +14,7 @@ use weir_net::BodyAbortError;
 use crate::backend::{Backend, InstanceGuard, Lease};
 use crate::header_fields::clean_response_trailers;
 use crate::record::OpenRecord;
+use crate::route::changes::RouteChanges;
 
 /// The body of an answer. It holds the connection to the backend until the body ends, then
 /// completes the record of the request.
@@ -42,6 +43,8 @@ pub(crate) struct AnswerEnd {
     pub(crate) backend: Arc<Backend>,
     pub(crate) instance: InstanceGuard,
     pub(crate) record: Box<OpenRecord>,
+    /// What the route changes, if anything.
+    pub(crate) changes: Option<Arc<RouteChanges>>,
 }
 
 /// The way in which a backend has failed during an answer, by its name in records.
@@ -127,6 +130,10 @@ impl Body for AnswerBody {
                 this.deadline = None;
                 if let Some(trailers) = frame.trailers_mut() {
                     clean_response_trailers(trailers);
+                    let changes = this.end.as_ref().and_then(|end| end.changes.as_ref());
+                    for name in changes.iter().flat_map(|changes| changes.answer.replaced()) {
+                        trailers.remove(name);
+                    }
                 }
                 if let (Some(end), Some(data)) = (&mut this.end, frame.data_ref()) {
                     end.record.note_body(data.len());

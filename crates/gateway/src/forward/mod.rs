@@ -63,12 +63,19 @@ pub(crate) async fn forward(
     if is_websocket {
         header_fields::add_websocket(&mut parts.headers);
     }
+    let client_fields = match &changes {
+        // The fields of the head are changed already; those of trailers come later.
+        Some(changes) if !hyper::body::Body::is_end_stream(&body) => {
+            &Arc::new(client_fields.with_removed(changes.request.replaced()))
+        }
+        _ => client_fields,
+    };
     let (body, progress) =
         UploadBody::new(body, backend.timeouts().idle, expectation, &record.capture, client_fields);
     let end = backend.timeouts().whole.map(|whole| record.started_at() + whole);
     let has_session = session.is_some();
     let interim = interim.map(|sender| {
-        let progress = progress.clone();
+        let (progress, changes) = (progress.clone(), changes.clone());
         InterimAnswers { sender, progress, changes, has_session }
     });
     let interim = interim.as_ref();
@@ -104,7 +111,8 @@ pub(crate) async fn forward(
     if header_fields::clean_response(response.headers_mut()).is_err() {
         return Err((record, ForwardError::Broken));
     }
-    let done = AnswerEnd { lease: Some(lease), backend: backend.clone(), instance, record };
+    let lease = Some(lease);
+    let done = AnswerEnd { lease, backend: backend.clone(), instance, record, changes };
     if has_session {
         // Cookies of the gateway's session are not for the client.
         response.headers_mut().remove(SET_COOKIE);

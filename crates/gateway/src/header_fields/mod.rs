@@ -100,6 +100,13 @@ pub struct ClientFields {
 }
 
 impl ClientFields {
+    /// The same with further fields that are removed.
+    pub(crate) fn with_removed<'a>(&self, names: impl Iterator<Item = &'a HeaderName>) -> Self {
+        let mut fields = self.clone();
+        fields.removed.extend(names.cloned());
+        fields
+    }
+
     fn are_without(&self, name: &str) -> bool {
         is_identity_field(name) && !self.kept.iter().any(|kept| kept == name)
     }

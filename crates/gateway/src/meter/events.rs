@@ -104,6 +104,7 @@ impl Events {
 #[cfg(test)]
 mod tests {
     use super::{EventCounts, Events, UNANSWERED};
+    use crate::token::TokenRefusal;
 
     #[test]
     fn each_outcome_is_documented_and_counts_from_the_start() {
@@ -119,5 +120,37 @@ mod tests {
         let EventCounts { unanswered, clock_jumps, .. } = events.read().with_all();
         assert_eq!((unanswered["limited"], unanswered["no_route"]), (1, 0));
         assert_eq!((unanswered["expired"], clock_jumps["back"]), (0, 0));
+    }
+
+    /// The code that ends requests, where each outcome is a text.
+    const SOURCES: [&str; 6] = [
+        include_str!("../refusal.rs"),
+        include_str!("../forward/answer_body.rs"),
+        include_str!("../forward/error.rs"),
+        include_str!("../forward/tunnel.rs"),
+        include_str!("../record/open.rs"),
+        include_str!("../../../net/src/head_refusal.rs"),
+    ];
+
+    /// Texts of this code that look like outcomes, and are none.
+    const OTHER_TEXTS: [&str; 5] = ["aborted", "access_token", "answered", "end", "refused"];
+
+    #[test]
+    fn no_outcome_of_the_code_is_missing() {
+        let mut found = 0;
+        for source in SOURCES {
+            let code = source.split("#[cfg(test)]").next().unwrap_or_default();
+            let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+            for text in lines.flat_map(|line| line.split('"').skip(1).step_by(2)) {
+                let is_name = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+                if text.len() < 2 || !text.bytes().all(is_name) || OTHER_TEXTS.contains(&text) {
+                    continue;
+                }
+                let is_of_token = TokenRefusal::ALL.iter().any(|refusal| refusal.name() == text);
+                assert!(UNANSWERED.contains(&text) || is_of_token, "`{text}` is not counted");
+                found += 1;
+            }
+        }
+        assert!(found >= UNANSWERED.len(), "only {found} outcomes were found in the code");
     }
 }

@@ -49,6 +49,11 @@ impl RouteChanges {
 }
 
 impl FieldChanges {
+    /// The names of the fields of others that do not pass: they are removed or replaced.
+    pub(crate) fn replaced(&self) -> impl Iterator<Item = &HeaderName> {
+        self.removed.iter().chain(self.set.iter().map(|(name, _)| name))
+    }
+
     pub(crate) fn apply(&self, headers: &mut HeaderMap) {
         for name in &self.removed {
             headers.remove(name);

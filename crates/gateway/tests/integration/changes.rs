@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use weir_gateway::Config;
 
 use crate::backends::{Backend, answer_with, nobody};
@@ -96,6 +97,45 @@ async fn header_fields_are_set_and_removed() {
     let refused = send(&gate, "/", "").await;
     assert!(refused.contains("x-frame-options: DENY"), "{refused}");
     assert!(refused.contains("www-authenticate"), "{refused}");
+}
+
+#[tokio::test]
+async fn trailer_fields_do_not_get_past_the_changes() {
+    let backend = Backend::start(|mut stream, _| async move {
+        let mut request = String::new();
+        while !request.ends_with("x-other: 1\r\n\r\n") {
+            match stream.read_u8().await {
+                Ok(byte) => request.push(char::from(byte)),
+                Err(_) => return,
+            }
+        }
+        let (_, trailers) = request.split_once("\r\n0\r\n").expect("trailers");
+        let is_clean = trailers == "x-other: 1\r\n\r\n";
+        let answer = format!(
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: server, x-sum, x-set\r\n\r\n\
+             5\r\n{is_clean:<5}\r\n0\r\nServer: old\r\nX-Sum: 1\r\nX-Set: mine\r\n\r\n"
+        );
+        stream.write_all(answer.as_bytes()).await.expect("it reads");
+    })
+    .await;
+    let gate = Gate::start(&format!(
+        "[backends.one]\ninstances = [\"http://{}\"]\n[[routes]]\npath = \"/\"\nbackend = \"one\"\n\
+         request_fields = {{ set = {{ X-Env = \"prod\" }}, remove = [\"X-Debug\"] }}\n\
+         answer_fields = {{ set = {{ X-Set = \"1\" }}, remove = [\"Server\"] }}\n",
+        backend.address
+    ))
+    .await;
+    let answer = gate
+        .exchange(
+            "POST / HTTP/1.1\r\nHost: gate\r\nTE: trailers\r\nConnection: close\r\n\
+             Trailer: x-debug, x-env, x-other\r\nTransfer-Encoding: chunked\r\n\r\n\
+             1\r\na\r\n0\r\nX-Debug: 1\r\nX-Env: test\r\nX-Other: 1\r\n\r\n",
+        )
+        .await
+        .to_lowercase();
+    assert!(answer.contains("\r\n5\r\ntrue "), "{answer}");
+    let (_, trailers) = answer.rsplit_once("\r\n0\r\n").expect("trailers");
+    assert_eq!(trailers, "x-sum: 1\r\n\r\n", "{answer}");
 }
 
 #[tokio::test]
