@@ -9,14 +9,14 @@ const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /// Parses a stamp to nanoseconds since 1970. The forms are RFC 3339, also with a comma before the
-/// fraction or a space after the day; seconds since 1970; `Jan 27 11:02:49`; and `01/25/22
-/// 16:08:02.393003`. A stamp without a time zone is taken as UTC.
+/// fraction or a space after the day; seconds since 1970; `Jan 27 11:02:49`; `Thu Sep 30
+/// 13:27:06.009964 2021`; and `01/25/22 16:08:02.393003`. A stamp without a time zone is taken as UTC.
 pub(super) fn unix_ns(stamp: &[u8]) -> Option<i64> {
     let stamp = std::str::from_utf8(stamp).ok()?;
     let text = if let Some(seconds) = seconds_ns(stamp) {
         return Some(seconds);
     } else if stamp.starts_with(|c: char| c.is_ascii_alphabetic()) {
-        without_year(stamp)?
+        year_last(stamp).or_else(|| without_year(stamp))?
     } else if stamp.as_bytes().get(2).is_some_and(|byte| matches!(byte, b'/' | b'-')) {
         month_first(stamp)?
     } else {
@@ -34,6 +34,14 @@ fn seconds_ns(stamp: &str) -> Option<i64> {
     }
     let nanos = format!("{:0<9}", &fraction[..fraction.len().min(9)]);
     whole.parse::<i64>().ok()?.checked_mul(1_000_000_000)?.checked_add(nanos.parse().ok()?)
+}
+
+/// `Thu Sep 30 13:27:06.009964 2021`
+fn year_last(stamp: &str) -> Option<String> {
+    let words: Vec<&str> = stamp.split_ascii_whitespace().collect();
+    let [_, name, day, clock, year] = words[..] else { return None };
+    let month = 1 + MONTHS.iter().position(|month| *month == name)?;
+    Some(format!("{year}-{month:02}-{day:0>2}T{clock}Z"))
 }
 
 /// `Jan 27 11:02:49`
@@ -80,6 +88,8 @@ mod tests {
         for (stamp, time) in [
             ("Jan 27 11:02:49", "1972-01-27T11:02:49Z"),
             ("Feb  9 01:02:03", "1972-02-09T01:02:03Z"),
+            ("Thu Sep 30 13:27:06.009964 2021", "2021-09-30T13:27:06.009964Z"),
+            ("Thu Sep 30 13:27:06 2021", "2021-09-30T13:27:06Z"),
             ("2023-04-06T09:13:34,820Z", "2023-04-06T09:13:34.820Z"),
             ("2022-02-11 13:41:28", "2022-02-11T13:41:28Z"),
             ("2021/11/18 08:34:27", "2021-11-18T08:34:27Z"),

@@ -20,7 +20,7 @@ struct Service {
     constants: &'static [(&'static str, &'static str)],
 }
 
-const SERVICES: [Service; 12] = [
+const SERVICES: [Service; 13] = [
     Service {
         markers: &["CVE-2021-4034-xpl"],
         pattern: r"^(?P<time>\w{3} [ \d]\d [\d:]{8}) \S+ pkexec\[\d+\]: (?P<target_user>.*?): The value for the SHELL variable was not found the /etc/shells file",
@@ -60,6 +60,12 @@ const SERVICES: [Service; 12] = [
     Service {
         markers: &["modsecurity"],
         pattern: r#"^\{"level":"\w+","ts":(?P<time>[\d.]+),"logger":"http\.handlers\.waf","msg":"\[client \\"(?P<source_ip>[^\\]+)\\"\] .*?\[id \\"(?P<ruleid>\d+)\\"\].*?\[severity \\"(?P<ruleseverity>[^\\]*)\\"\]"#,
+        excluded: &[],
+        constants: &[("log_type", "modsecurity")],
+    },
+    Service {
+        markers: &["modsecurity"],
+        pattern: r#"^\[(?P<time>\w{3} \w{3} \d\d [\d:]{8}(?:\.\d+)? \d{4})\] .*\[client (?P<source_ip>[^\] ]+)\] ModSecurity: .*?\[id "(?P<ruleid>\d+)"\].*?\[severity "(?P<ruleseverity>[^"]*)"\]"#,
         excluded: &[],
         constants: &[("log_type", "modsecurity")],
     },

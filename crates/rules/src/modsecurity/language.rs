@@ -418,6 +418,7 @@ impl SecRule {
                 }
             },
             "setvar" => self.sets.extend(set_variable(value)),
+            "ctl" if changes_no_verdict(value) => {}
             "skip" | "ctl" | "initcol" | "exec" | "multiMatch" => {
                 self.obstacle.get_or_insert(format!("the action `{name}` is not supported").into());
             }
@@ -429,6 +430,24 @@ impl SecRule {
     fn disrupt(&mut self, disruption: Disruption) {
         (self.disruption, self.inherits_disruption) = (disruption, false);
     }
+}
+
+/// Whether a `ctl` is about the module's own logs, or about bodies, which a log does not have.
+fn changes_no_verdict(control: &str) -> bool {
+    let (name, _) = control.split_once('=').unwrap_or((control, ""));
+    [
+        "auditEngine",
+        "auditLogParts",
+        "debugLogLevel",
+        "forceRequestBodyVariable",
+        "requestBodyAccess",
+        "requestBodyLimit",
+        "requestBodyProcessor",
+        "responseBodyAccess",
+        "responseBodyLimit",
+    ]
+    .iter()
+    .any(|known| name.trim().eq_ignore_ascii_case(known))
 }
 
 fn allow_scope(text: &str) -> Result<AllowScope, Reason> {
