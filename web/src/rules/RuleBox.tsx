@@ -56,7 +56,7 @@ export function RuleBox({ isFresh, slot = OWN }: { isFresh: boolean; slot?: Slot
         rows={Math.min(12, Math.max(3, draft.split("\n").length))}
         value={draft}
         placeholder={EXAMPLE}
-        title="Paste limit_req lines of nginx or a jail of fail2ban, or drop the files. Ctrl+Enter tries the rule."
+        title="Paste what you run: limits of nginx, ingress-nginx, HAProxy, Caddy or iptables, a jail of fail2ban, a scenario of CrowdSec, or drop the files. Ctrl+Enter tries the rule."
         aria-label={slot === OWN ? "Text of the rule" : "Text of the other rule"}
         aria-invalid={shown !== null}
         aria-describedby={shown !== null ? `rule-refusal-${slot}` : undefined}
