@@ -5,9 +5,10 @@
 //! otherwise. If a counter is over its limit, the request is rejected and the client is blocked for
 //! `DOSBlockingPeriod`. Each request during that time is rejected, too, and starts it again.
 //!
-//! In version 1.10.1, which distributions have, a node that is new has the time 0. So the first time
-//! that a client is over a count, this request alone is rejected; the client is held from the second
-//! time on. Counters do not differ by this, because the second request of a page counts 1 anyway.
+//! With version 1.10.1, which Debian has, the first time that a client is over a count, this request
+//! alone is rejected; the client is held from the second time on. That was seen with Apache 2.4.71 in
+//! one process: of requests for one page and then others, the statuses are 200 200 200 403 200 200,
+//! and 403 for all once the page is over its count again.
 //!
 //! The module counts in whole seconds, by the arrival of a request. Apache's own log has that
 //! second, so a replay of it is exact. Other logs have the second in which the request ended, and
