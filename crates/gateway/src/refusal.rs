@@ -149,6 +149,10 @@ impl From<CertificateFault> for Refusal {
             CertificateFault::Missing => {
                 ("no_client_certificate", "a client certificate is needed here\n")
             }
+            CertificateFault::Expired => (
+                "no_client_certificate",
+                "your client certificate has expired; connect again with another one\n",
+            ),
             CertificateFault::Other => {
                 ("other_client_certificate", "your client certificate does not permit this here\n")
             }

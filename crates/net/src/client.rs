@@ -53,6 +53,11 @@ impl Client {
         self.certificate.as_ref().filter(|certificate| certificate.is_current(SystemTime::now()))
     }
 
+    /// Returns whether the client has presented a certificate that has expired since.
+    pub fn certificate_has_expired(&self) -> bool {
+        self.certificate.is_some() && self.certificate().is_none()
+    }
+
     /// Returns what happened on the connection before its latest request.
     pub fn history(&self) -> ConnectionHistory {
         self.watch.0.history()

@@ -30,8 +30,10 @@ pub(crate) fn respond(session: Arc<Session>, text: Bytes, client: Client) -> Res
     *response.body_mut() = body;
     tokio::spawn(REPORT.observe(TaskName::Unnamed, async move {
         for part in text.chunks(PART_BYTES) {
-            if !send_part(&session, &sender, part).await {
-                return client.cut_off();
+            match send_part(&session, &sender, part).await {
+                PartEnd::Sent => {}
+                PartEnd::Gone => return,
+                PartEnd::MustGo => return client.cut_off(),
             }
         }
         // If this fails, the client is gone.
@@ -40,12 +42,23 @@ pub(crate) fn respond(session: Arc<Session>, text: Bytes, client: Client) -> Res
     response
 }
 
-/// Sends a copy of a part, so that the text is freed even if the part is never taken. Returns false
-/// if the client is gone or must go.
-async fn send_part(session: &Session, sender: &BodySender, part: &[u8]) -> bool {
+/// What became of a part.
+enum PartEnd {
+    Sent,
+    /// Nobody takes the text: the client is gone, or has asked with HEAD.
+    Gone,
+    /// The client has not taken it, and its memory is needed.
+    MustGo,
+}
+
+/// Sends a copy of a part, so that the text is freed even if the part is never taken.
+async fn send_part(session: &Session, sender: &BodySender, part: &[u8]) -> PartEnd {
     tokio::select! {
-        sent = sender.send(Bytes::copy_from_slice(part)) => sent.is_ok(),
-        () = session.view_memory().crowded_out() => false,
-        () = session.ended() => false,
+        sent = sender.send(Bytes::copy_from_slice(part)) => match sent {
+            Ok(()) => PartEnd::Sent,
+            Err(_) => PartEnd::Gone,
+        },
+        () = session.view_memory().crowded_out() => PartEnd::MustGo,
+        () = session.ended() => PartEnd::MustGo,
     }
 }

@@ -465,7 +465,7 @@ fn the_demo_page_shows_the_traffic_that_the_demo_writes() {
     let oracle = Oracle::read(Layout::Combined, &log);
     let (_served, address) = serve(&arguments);
     let (address, rule) = address.split_once("#rule=").expect("a rule to try");
-    assert!(rule.starts_with("limit_req_zone%20%24binary_remote_addr%20"), "{rule}");
+    assert!(rule.starts_with("limit_req_zone%20%24request_method%20"), "{rule}");
     let report = report(address, oracle.lines);
     assert_eq!(
         (&report["records"], &report["bytes_sent"]),

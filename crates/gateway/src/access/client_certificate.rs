@@ -37,6 +37,8 @@ pub enum CertificatePart {
 pub(crate) enum CertificateFault {
     /// The route needs one, and the client has presented none.
     Missing,
+    /// It has expired since the connection began.
+    Expired,
     /// It has none of the names that the route accepts.
     Other,
     /// What the backend is to learn of it does not fit into a header field.

@@ -13,6 +13,7 @@ use weir_observe::mark;
 
 use self::fields::AnswerFields;
 use crate::access::authorize::{authorize, claim_text, now_unix_s};
+use crate::access::client_certificate::CertificateFault;
 use crate::access::forwarded_claims::{UnusableClaim, UserFields};
 use crate::access::token_place::move_token;
 use crate::backend::Backend;
@@ -47,6 +48,7 @@ pub(crate) fn answer(
         capture::note_arrival(capture, &request, client);
     }
     let certificate = client.certificate().cloned();
+    let has_expired = client.certificate_has_expired();
     record.certificate.clone_from(&certificate);
     let capture = record.capture.clone();
     let interim = client.interim_sender(request.version());
@@ -57,8 +59,13 @@ pub(crate) fn answer(
         let forwarded_for = sender.forwarded_for.as_ref();
         let certificate = certificate.as_deref();
         let from = RequestOrigin { client: sender.address, is_tls, forwarded_for, certificate };
-        let admitting = admit(&routing, &mut parts, from, &mut record, &mut fields);
-        let admitted = mark!("admit").poll_with(admitting).await;
+        // A connection that had to have a certificate must not go on without.
+        let admitted = if has_expired {
+            Err(CertificateFault::Expired.into())
+        } else {
+            let admitting = admit(&routing, &mut parts, from, &mut record, &mut fields);
+            mark!("admit").poll_with(admitting).await
+        };
         fields.quota = record.take_quota();
         let mut response = match admitted {
             Ok(Destination { backend, session, user }) => {

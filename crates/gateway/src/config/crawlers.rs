@@ -1,6 +1,7 @@
 //! `[crawlers]`: the crawlers whose signatures are verified.
 
 use hyper::header::HeaderName;
+use hyper::http::uri::Authority;
 
 use super::folder::ConfigFolder;
 use super::origin::Origin;
@@ -34,6 +35,7 @@ pub(super) fn read(table: TableReader<'_>, folder: &ConfigFolder) -> Option<Craw
     {
         table.complain_at(list, format!("name at least one agent, and at most {AGENTS_MAX}"));
     }
+    let hosts = read_hosts(&table);
     let authorities = read_authorities(&table, folder);
     let field = table.string("forward_field").and_then(|name| {
         let field = HeaderName::from_bytes(name.value.as_bytes()).ok();
@@ -44,7 +46,7 @@ pub(super) fn read(table: TableReader<'_>, folder: &ConfigFolder) -> Option<Craw
         }
         field
     });
-    let config = CrawlerConfig { agents, authorities, field };
+    let config = CrawlerConfig { agents, hosts, authorities, field };
     match config.problem() {
         Some(CrawlerProblem::Url(error)) => {
             list.iter().for_each(|list| table.complain_at(list, error.to_string()));
@@ -57,4 +59,26 @@ pub(super) fn read(table: TableReader<'_>, folder: &ConfigFolder) -> Option<Craw
     }
     table.finish();
     Some(config)
+}
+
+/// Reads the hosts that signatures may be for.
+fn read_hosts(table: &TableReader<'_>) -> Vec<String> {
+    let list = table.strings("hosts");
+    if list.as_ref().is_none_or(|list| list.value.is_empty()) {
+        table.complain(
+            "`hosts` is missing: [\"shop.example\"]; without it, a signature that a crawler sent to \
+             another site would count here",
+        );
+    }
+    let mut hosts = Vec::new();
+    for item in list.iter().flat_map(|list| &list.value) {
+        let is_host = |text: &str| text.parse::<Authority>().is_ok_and(|it| it.as_str() == text);
+        if item.value.contains(['@', '*']) || !is_host(item.value) {
+            let message =
+                format!("`{}` is not a host such as shop.example or shop.example:8443", item.value);
+            table.complain_at(item, message);
+        }
+        hosts.push(item.value.to_ascii_lowercase());
+    }
+    hosts
 }

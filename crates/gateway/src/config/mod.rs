@@ -238,12 +238,14 @@ fn read_document(
     let readings: Vec<NamedReading<'_>> = readings.collect();
     let limit_tables = root.tables("limits");
     let limit_names: Vec<&str> = limit_tables.iter().filter_map(|it| it.text("name")).collect();
+    let crawlers = root.table("crawlers").and_then(|table| crawlers::read(table, folder));
     let asks_for_certificates = root.is_table_with("tls", "client_ca_file");
     let known = KnownNames {
         issuers: &issuer_names,
         backends: &readings,
         limits: &limit_names,
         asks_for_certificates,
+        crawler_field: crawlers.as_ref().and_then(|crawlers| crawlers.field.as_ref()),
     };
     let routes = root.tables("routes").into_iter();
     let routes: Vec<Option<LocatedRoute>> =
@@ -271,7 +273,6 @@ fn read_document(
     let limits = limit_tables.into_iter();
     let limits = limits.filter_map(|table| limit::read(table, folder)).collect();
     let access_log = root.table("access_log").and_then(|table| access_log::read(table, folder));
-    let crawlers = root.table("crawlers").and_then(|table| crawlers::read(table, folder));
     root.finish();
     Some(Config {
         listen: listen?,

@@ -119,6 +119,8 @@ pub(super) struct KnownNames<'a> {
     pub(super) limits: &'a [&'a str],
     /// Whether the gateway asks its clients for certificates.
     pub(super) asks_for_certificates: bool,
+    /// The field that tells backends a verified crawler.
+    pub(super) crawler_field: Option<&'a HeaderName>,
 }
 
 /// Reads the table of a route. Notes mistakes, and may return `None` then.
@@ -158,7 +160,7 @@ pub(super) fn read(
     }
     let certificate = client_certificate::read_rule(&table, known.asks_for_certificates);
     let changes = route_changes::read(&table, path.as_ref().map(|path| path.value));
-    check_set_once(&table, &forwarded_claims, &certificate, &changes);
+    check_set_once(&table, &forwarded_claims, &certificate, &changes, known.crawler_field);
     let limits = read_names(&table, "limits", known.limits, "limit");
     let encoded_slashes = encoded_slashes::read(&table);
     let key = table.path().to_owned();
@@ -194,12 +196,15 @@ fn check_set_once(
     claims: &ForwardedClaims,
     certificate: &CertificateRule,
     changes: &RouteChanges,
+    of_crawlers: Option<&HeaderName>,
 ) {
     let of_claims = claims.fields.iter().map(|(name, _)| (name, "forward_claims"));
     let of_certificate = certificate.fields.iter().map(|(name, _)| (name, "forward_certificate"));
     let of_changes = changes.request.set.iter().map(|(name, _)| (name, "request_fields"));
     let mut seen: Vec<(&HeaderName, &str)> = Vec::new();
-    for (name, key) in of_claims.chain(of_certificate).chain(of_changes) {
+    let of_crawlers = of_crawlers.map(|name| (name, "crawlers"));
+    let of_route = of_claims.chain(of_certificate).chain(of_changes);
+    for (name, key) in of_crawlers.into_iter().chain(of_route) {
         if let Some((_, other)) = seen.iter().find(|(it, other)| *it == name && *other != key) {
             table.complain(format!("`{name}` is in `{other}` too; leave one out"));
         }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use hyper::header::HeaderName;
 use hyper::http::request::Parts;
 
-use self::signature_base::{field, signature_base};
+use self::signature_base::{authority, field, signature_base};
 use self::structured::{InnerList, Item, Member, Value, parse_dictionary, parse_item};
 use crate::fetch::{Authorities, FetchUrl, InvalidFetchUrl, TrustError};
 use crate::token::{KeyDirectory, RefreshRules};
@@ -35,6 +35,9 @@ const LEEWAY_S: i64 = 60;
 pub struct CrawlerConfig {
     /// The origins of their key directories in lower case, as in `Signature-Agent`.
     pub agents: Vec<String>,
+    /// The hosts of this gateway in lower case, with a port that is not that of the scheme. A
+    /// signature for another host could be one that was sent to another site.
+    pub hosts: Vec<String>,
     /// The certificate authorities for these; the system's if absent.
     pub authorities: Option<Authorities>,
     /// The header field that tells backends the host of a verified agent.
@@ -73,6 +76,8 @@ pub(crate) enum CrawlerFault {
     Malformed,
     /// A component is absent or not supported.
     Component,
+    /// It is for another host than those of the configuration.
+    OtherHost,
     /// The host or the agent is not covered.
     Uncovered,
     /// It is not valid yet, has expired, or is valid for more than a day.
@@ -91,6 +96,7 @@ impl CrawlerFault {
         match self {
             Self::Malformed => "the signature is malformed",
             Self::Component => "the signature covers something that is absent",
+            Self::OtherHost => "the host is not in `crawlers.hosts`",
             Self::Uncovered => "the signature does not cover the host and Signature-Agent",
             Self::Time => "the signature has expired, or is valid for more than a day",
             Self::UnknownAgent => "the agent is not in `crawlers`",
@@ -142,7 +148,8 @@ impl Crawlers {
         self.agents.iter().map(|agent| (&agent.keys, &agent.host))
     }
 
-    /// Reads the signature of a request as it was sent. Returns `None` if it has none with the tag of
+    /// Reads the signature of a request for one of the hosts, by an agent of the configuration.
+    /// Returns `None` if it has none with the tag of
     /// crawlers.
     pub(crate) fn read(
         &self,
@@ -159,7 +166,42 @@ impl Crawlers {
             _ => None,
         });
         let (label, components) = tagged?;
-        Some(read_signature(request, is_tls, &label, &components, now_unix_s))
+        Some(self.read_signature(request, is_tls, &label, &components, now_unix_s))
+    }
+
+    fn read_signature(
+        &self,
+        request: &Parts,
+        is_tls: bool,
+        label: &str,
+        components: &InnerList,
+        now_unix_s: i64,
+    ) -> Result<CrawlerSignature, CrawlerFault> {
+        let agent = agent_of(request, components)?;
+        if !self.agents.iter().any(|known| known.origin == agent) {
+            return Err(CrawlerFault::UnknownAgent);
+        }
+        let covers = |name: &str| components.items.iter().any(|it| is_named(it, name));
+        if !covers("@authority") && !covers("@target-uri") {
+            return Err(CrawlerFault::Uncovered);
+        }
+        let host = authority(request, is_tls).ok_or(CrawlerFault::Component)?;
+        if !self.config.hosts.contains(&host) {
+            return Err(CrawlerFault::OtherHost);
+        }
+        check_time(components, now_unix_s)?;
+        let key_id = text(components, "keyid").ok_or(CrawlerFault::Malformed)?.to_owned();
+        if text(components, "alg").is_some_and(|algorithm| algorithm != "ed25519") {
+            return Err(CrawlerFault::Malformed);
+        }
+        let signatures = field(&request.headers, "signature");
+        let signatures = signatures.as_deref().and_then(parse_dictionary);
+        let signature = signatures.into_iter().flatten().find(|(name, _)| name == label);
+        let Some((_, Member::Item(Item { value: Value::Bytes(signature), .. }))) = signature else {
+            return Err(CrawlerFault::Malformed);
+        };
+        let base = signature_base(request, is_tls, components)?;
+        Ok(CrawlerSignature { base, signature, key_id, agent })
     }
 
     /// Verifies a signature with the present keys, and returns the host of the agent. Never waits: if
@@ -178,33 +220,6 @@ impl Crawlers {
             Some(true) => Ok(&agent.host),
         }
     }
-}
-
-fn read_signature(
-    request: &Parts,
-    is_tls: bool,
-    label: &str,
-    components: &InnerList,
-    now_unix_s: i64,
-) -> Result<CrawlerSignature, CrawlerFault> {
-    let signatures = field(&request.headers, "signature");
-    let signatures = signatures.as_deref().and_then(parse_dictionary);
-    let signature = signatures.into_iter().flatten().find(|(name, _)| name == label);
-    let Some((_, Member::Item(Item { value: Value::Bytes(signature), .. }))) = signature else {
-        return Err(CrawlerFault::Malformed);
-    };
-    let key_id = text(components, "keyid").ok_or(CrawlerFault::Malformed)?.to_owned();
-    if text(components, "alg").is_some_and(|algorithm| algorithm != "ed25519") {
-        return Err(CrawlerFault::Malformed);
-    }
-    check_time(components, now_unix_s)?;
-    let covers = |name: &str| components.items.iter().any(|it| is_named(it, name));
-    if !covers("@authority") && !covers("@target-uri") {
-        return Err(CrawlerFault::Uncovered);
-    }
-    let agent = agent_of(request, components)?;
-    let base = signature_base(request, is_tls, components)?;
-    Ok(CrawlerSignature { base, signature, key_id, agent })
 }
 
 fn check_time(components: &InnerList, now_unix_s: i64) -> Result<(), CrawlerFault> {

@@ -70,7 +70,7 @@ fn derived<'r>(request: &'r Parts, is_tls: bool, name: &str) -> Option<Cow<'r, s
 }
 
 /// The host in lower case, without the port of the scheme.
-fn authority(request: &Parts, is_tls: bool) -> Option<String> {
+pub(super) fn authority(request: &Parts, is_tls: bool) -> Option<String> {
     let host = match request.uri.authority() {
         Some(authority) => authority.as_str(),
         None => request.headers.get(HOST)?.to_str().ok()?,

@@ -7,6 +7,9 @@ use base64::engine::general_purpose::STANDARD;
 /// Longer fields are refused. Those of crawlers have about 300 bytes.
 pub(super) const FIELD_BYTES_MAX: usize = 4 << 10;
 
+/// Dictionaries of more members are refused. Each look for a name goes through all of them.
+const MEMBERS_MAX: usize = 64;
+
 /// A value without parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Value {
@@ -41,8 +44,8 @@ pub(super) enum Member {
     List(InnerList),
 }
 
-/// Parses a dictionary. Returns `None` if it is not one, has a name twice, or has values of other
-/// types.
+/// Parses a dictionary. Returns `None` if it is not one, has a name twice or more than 64 of them, or
+/// has values of other types.
 pub(super) fn parse_dictionary(text: &str) -> Option<Vec<(String, Member)>> {
     let mut parser = Parser::new(text)?;
     let mut members: Vec<(String, Member)> = Vec::new();
@@ -55,7 +58,7 @@ pub(super) fn parse_dictionary(text: &str) -> Option<Vec<(String, Member)>> {
             Member::Item(Item { value: Value::Boolean(true), parameters })
         };
         // Readers differ in which of two counts.
-        if members.iter().any(|(other, _)| *other == name) {
+        if members.len() == MEMBERS_MAX || members.iter().any(|(other, _)| *other == name) {
             return None;
         }
         members.push((name, member));

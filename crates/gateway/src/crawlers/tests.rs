@@ -55,7 +55,11 @@ fn pair() -> Ed25519KeyPair {
 
 fn crawlers() -> Crawlers {
     let agents = vec!["http://127.0.0.1:1".to_owned()];
-    Crawlers::new(&CrawlerConfig { agents, authorities: None, field: None })
+    Crawlers::new(&CrawlerConfig { agents, hosts: hosts(), authorities: None, field: None })
+}
+
+fn hosts() -> Vec<String> {
+    vec!["shop.example".to_owned(), "a".to_owned()]
 }
 
 /// The fields of a request with the signature of a crawler over these components.
@@ -148,13 +152,14 @@ fn signatures_are_read() {
 
 /// Verifies with crawlers that do not have the agent.
 fn verify_without_agents(signature: &CrawlerSignature) -> Result<(), CrawlerFault> {
-    let config = CrawlerConfig { agents: Vec::new(), authorities: None, field: None };
+    let config =
+        CrawlerConfig { agents: Vec::new(), hosts: hosts(), authorities: None, field: None };
     Crawlers::new(&config).verify(signature, NOW).map(|_| ())
 }
 
 #[test]
 fn other_signatures_are_refused() {
-    use CrawlerFault::{Component, Malformed, Time, Uncovered, UnknownAgent};
+    use CrawlerFault::{Component, Malformed, OtherHost, Time, Uncovered, UnknownAgent};
     let with = |from: &str, to: &str| parameters().replace(from, to);
     let created = format!("created={NOW}");
     let expires = format!("expires={}", NOW + 3_600);
@@ -164,19 +169,54 @@ fn other_signatures_are_refused() {
         ("\"http://127.0.0.1:1\"", "", parameters(), Uncovered),
         ("http", COVERED, parameters(), Malformed),
         ("\"a\", \"b\"", COVERED, parameters(), Malformed),
-        ("\"x\"", "\"@authority\" \"signature-agent\" \"absent\"", parameters(), Component),
-        ("\"x\"", "\"@authority\" \"signature-agent\" \"@authority\"", parameters(), Component),
-        ("\"x\"", "\"@authority\" \"signature-agent\" \"@status\"", parameters(), Component),
-        ("\"x\"", "\"@authority\" \"signature-agent\" \"User-Agent\"", parameters(), Component),
-        ("\"x\"", "\"@authority\" \"signature-agent\" \"user-agent\";bs", parameters(), Component),
-        ("\"x\"", COVERED, with(&created, "created=1"), Time),
-        ("\"x\"", COVERED, with(&created, &format!("created={}", NOW + 61)), Time),
-        ("\"x\"", COVERED, with(&expires, &format!("expires={}", NOW + 86_401)), Time),
-        ("\"x\"", COVERED, with(&expires, &format!("expires={}", NOW - 1)), Time),
-        ("\"x\"", COVERED, with(&format!(";{created}"), ""), Malformed),
-        ("\"x\"", COVERED, with(&format!(";{expires}"), ""), Malformed),
-        ("\"x\"", COVERED, with(";keyid=\"k\"", ""), Malformed),
-        ("\"x\"", COVERED, with(";keyid=\"k\"", ";keyid=\"k\";alg=\"hmac-sha256\""), Malformed),
+        (
+            "\"http://127.0.0.1:1\"",
+            "\"@authority\" \"signature-agent\" \"absent\"",
+            parameters(),
+            Component,
+        ),
+        (
+            "\"http://127.0.0.1:1\"",
+            "\"@authority\" \"signature-agent\" \"@authority\"",
+            parameters(),
+            Component,
+        ),
+        (
+            "\"http://127.0.0.1:1\"",
+            "\"@authority\" \"signature-agent\" \"@status\"",
+            parameters(),
+            Component,
+        ),
+        (
+            "\"http://127.0.0.1:1\"",
+            "\"@authority\" \"signature-agent\" \"User-Agent\"",
+            parameters(),
+            Component,
+        ),
+        (
+            "\"http://127.0.0.1:1\"",
+            "\"@authority\" \"signature-agent\" \"user-agent\";bs",
+            parameters(),
+            Component,
+        ),
+        ("\"http://127.0.0.1:1\"", COVERED, with(&created, "created=1"), Time),
+        ("\"http://127.0.0.1:1\"", COVERED, with(&created, &format!("created={}", NOW + 61)), Time),
+        (
+            "\"http://127.0.0.1:1\"",
+            COVERED,
+            with(&expires, &format!("expires={}", NOW + 86_401)),
+            Time,
+        ),
+        ("\"http://127.0.0.1:1\"", COVERED, with(&expires, &format!("expires={}", NOW - 1)), Time),
+        ("\"http://127.0.0.1:1\"", COVERED, with(&format!(";{created}"), ""), Malformed),
+        ("\"http://127.0.0.1:1\"", COVERED, with(&format!(";{expires}"), ""), Malformed),
+        ("\"http://127.0.0.1:1\"", COVERED, with(";keyid=\"k\"", ""), Malformed),
+        (
+            "\"http://127.0.0.1:1\"",
+            COVERED,
+            with(";keyid=\"k\"", ";keyid=\"k\";alg=\"hmac-sha256\""),
+            Malformed,
+        ),
     ] {
         let signed = Signed::by_agent(agent, components, &parameters);
         assert_eq!(signed.fault(), Some(expected), "{agent} {components} {parameters}");
@@ -189,7 +229,16 @@ fn other_signatures_are_refused() {
     assert_eq!(without.fault(), Some(Malformed));
     let other_tag = Signed::new(COVERED, &with("web-bot-auth", "other"));
     assert!(other_tag.read().is_none(), "not that of a crawler");
+    let mut other_host = Signed::new(COVERED, &parameters());
+    other_host.fields[0].1 = "other.example".to_owned();
+    assert_eq!(other_host.fault(), Some(OtherHost), "it could be that of another site");
+    // A day, and no longer.
+    let day = |expires_s: i64| with(&expires, &format!("expires={}", NOW + expires_s));
+    assert!(Signed::new(COVERED, &day(86_400)).is_verified());
     // Up to the leeway of clocks.
+    let early = with(&created, &format!("created={}", NOW - 100));
+    let early = early.replace(&expires, &format!("expires={}", NOW - 61));
+    assert_eq!(Signed::new(COVERED, &early).fault(), Some(Time));
     let late = with(&created, &format!("created={}", NOW - 100));
     let late = late.replace(&expires, &format!("expires={}", NOW - 60));
     assert!(Signed::new(COVERED, &late).is_verified());
@@ -230,7 +279,7 @@ proptest! {
         signature in "(sig=)?[:A-Z=a-z,\" ]{0,40}",
         agent in "[\"a-z:/=, ]{0,30}",
     ) {
-        let tagged = format!("{input};tag=\"web-bot-auth\"");
+        let tagged = format!("{input}{}", parameters());
         for input in [&input, &tagged] {
             let request = parts("GET", "/", &[
                 ("host", "a"),

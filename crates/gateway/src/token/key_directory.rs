@@ -24,7 +24,8 @@ impl KeyDirectory {
     ) -> Result<Self, TrustError> {
         let client = FetchClient::for_url(&url, authorities, FetchLimits::default())?;
         let client = client.for_purpose("key directory");
-        let keys = FetchedKeySet::new(name, client, url, vec![Algorithm::EdDsa], rules);
+        let owner = format!("the crawler `{name}`");
+        let keys = FetchedKeySet::new(&owner, client, url, vec![Algorithm::EdDsa], rules);
         Ok(Self(Arc::new(keys)))
     }
 

@@ -321,7 +321,8 @@ fn key_store(settings: &IssuerSettings) -> Result<KeyStore, SettingsProblem> {
                 .map_err(SettingsProblem::Trust)?
                 .for_purpose("key set");
             let (algorithms, refresh) = (algorithms.clone(), settings.refresh);
-            let keys = FetchedKeySet::new(&settings.name, client, url, algorithms, refresh);
+            let owner = format!("the issuer `{}`", settings.name);
+            let keys = FetchedKeySet::new(&owner, client, url, algorithms, refresh);
             Ok(KeyStore::Url(Arc::new(keys)))
         }
     }

@@ -228,6 +228,24 @@ async fn a_certificate_counts_until_its_end() {
 }
 
 #[tokio::test]
+async fn a_listener_that_requires_certificates_does_not_go_on_without() {
+    let site = Site::new("required").await;
+    let gate = site.gate("").await;
+    let end = SystemTime::now() + Duration::from_secs(4);
+    let pair = site.clients.issue_as("x", |it| it.not_after = end.into());
+    let mut stream = site.connect(&gate, Some(&pair), &TLS13).await.expect("a connection");
+    let mut ask = async || {
+        stream.write_all(b"GET / HTTP/1.1\r\nHost: gate\r\n\r\n").await.expect("open");
+        let mut answer = vec![0; 4096];
+        let bytes = stream.read(&mut answer).await.expect("an answer");
+        status(&String::from_utf8_lossy(&answer[..bytes])).to_owned()
+    };
+    assert_eq!(ask().await, "200");
+    tokio::time::sleep_until(tokio::time::Instant::now() + Duration::from_secs(5)).await;
+    assert_eq!(ask().await, "403", "on the same connection");
+}
+
+#[tokio::test]
 async fn replaced_authorities_count_for_the_next_connection() {
     let site = Site::new("required").await;
     let gate = site.gate("").await;

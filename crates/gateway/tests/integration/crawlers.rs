@@ -69,7 +69,7 @@ async fn verified_crawlers_are_recorded_and_told() {
     let host = directory.address.to_string();
     let agent = format!("http://{host}");
     let config = format!(
-        "{}[crawlers]\nagents = [\"{agent}\"]\nforward_field = \"X-Crawler\"\n",
+        "{}[crawlers]\nhosts = [\"gate\"]\nagents = [\"{agent}\"]\nforward_field = \"X-Crawler\"\n",
         backend.config()
     );
     let gate = Gate::start(&config).await;
@@ -88,6 +88,7 @@ async fn verified_crawlers_are_recorded_and_told() {
     let wrong = [
         signed(&agent, [8; 32], "gate", "/"),
         signed(&agent, KNOWN, "other", "/"),
+        signed(&agent, KNOWN, "other", "/").replace("Host: gate", "Host: other"),
         signed("http://127.0.0.1:1", KNOWN, "gate", "/"),
         signed(&agent, KNOWN, "gate", "/").replace("alg=", "nonce=\"x\";alg="),
         "GET / HTTP/1.1\r\nHost: gate\r\nX-Crawler: forged\r\nConnection: close\r\n\r\n".to_owned(),
@@ -102,7 +103,7 @@ async fn verified_crawlers_are_recorded_and_told() {
     assert_eq!(told(&answer), Some(&*host));
     let rows = gate.rows(count + wrong.len() + 1).await;
     let found = crawlers(&rows[count - 1..]);
-    assert_eq!(found, [&*host, "", "", "", "", "", &*host]);
+    assert_eq!(found, [&*host, "", "", "", "", "", "", &*host]);
     // The unknown key has caused no further fetch within ten seconds.
     assert_eq!(directory.connections(), 1);
 }
@@ -117,7 +118,8 @@ async fn a_directory_that_does_not_answer_delays_nobody() {
     })
     .await;
     let agent = format!("http://{}", silent.address);
-    let config = format!("{}[crawlers]\nagents = [\"{agent}\"]\n", backend.config());
+    let config =
+        format!("{}[crawlers]\nhosts = [\"gate\"]\nagents = [\"{agent}\"]\n", backend.config());
     let gate = Gate::start(&config).await;
     let asked = tokio::time::Instant::now();
     let answer = gate.exchange(&signed(&agent, KNOWN, "gate", "/")).await;
@@ -132,6 +134,12 @@ fn mistakes_have_their_place() {
     for (crawlers, expected) in [
         ("agents = [\"http://127.0.0.1:1\"]\nforward_field = \"X-Crawler\"", ""),
         ("", "`agents` is missing"),
+        ("agents = [\"http://127.0.0.1:1\"]\nhosts = []", "`hosts` is missing"),
+        ("agents = [\"http://127.0.0.1:1\"]\nhosts = [\"a/b\"]", "`a/b` is not a host"),
+        (
+            "agents = [\"http://127.0.0.1:1\"]\nforward_field = \"X-Crawler\"",
+            "`x-crawler` is in `crawlers` too; leave one out",
+        ),
         ("agents = []", "name at least one agent"),
         ("agents = [\"crawler.example\"]", "`crawler.example` is not the address of a server"),
         ("agents = [\"http://crawler.example\"]", "https"),
@@ -143,9 +151,13 @@ fn mistakes_have_their_place() {
         ("agents = [\"http://127.0.0.1:1\"]\nforward = \"X\"", "forward"),
         ("agents = [\"http://127.0.0.1:1\"]\nca_file = \"/nowhere.pem\"", "/nowhere.pem"),
     ] {
+        let hosts = if crawlers.contains("hosts") { "" } else { "hosts = [\"gate\"]\n" };
+        let is_set = expected.contains("too; leave one out");
+        let of_route =
+            if is_set { "request_fields = { set = { X-Crawler = \"x\" } }\n" } else { "" };
         let text = format!(
             "listen = [\"127.0.0.1:0\"]\n[backends.one]\ninstances = [\"http://127.0.0.1:1\"]\n\
-             [[routes]]\npath = \"/\"\nbackend = \"one\"\n[crawlers]\n{crawlers}\n"
+             [[routes]]\npath = \"/\"\nbackend = \"one\"\n{of_route}[crawlers]\n{hosts}{crawlers}\n"
         );
         let found = match Config::parse(&text, Path::new("/")) {
             Ok(_) => String::new(),

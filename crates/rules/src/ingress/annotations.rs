@@ -92,10 +92,16 @@ fn template(annotation: &Annotation<'_>) -> Option<Range<usize>> {
     (value.contains("{{") || value.contains("${")).then(|| annotation.range())
 }
 
+/// The most names of annotations that are looked at in a line; a line of JSON may have all of them.
+const HITS_MAX: usize = 100;
+
 fn in_line(line: &str, start: usize) -> Vec<Annotation<'_>> {
     let mut found = Vec::new();
     let mut at = 0;
-    while let Some(next) = NAMES.iter().filter_map(|name| line[at..].find(name)).min() {
+    // Each hit is a search in the rest of the line.
+    for _ in 0..HITS_MAX {
+        let next = NAMES.iter().filter_map(|name| line[at..].find(name)).min();
+        let Some(next) = next else { break };
         let from = at + next;
         if is_in_comment(line, from) {
             break;

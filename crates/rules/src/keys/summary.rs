@@ -347,5 +347,5 @@ impl ZoneSummary {
 /// The other values of a setting that a report shows: half and twice of it, or the next ones if it
 /// is the lowest.
 pub(crate) fn other_settings(setting: i64, lowest: i64) -> [i64; 2] {
-    if setting == lowest { [lowest + 1, 5] } else { [setting / 2, setting * 2] }
+    if setting <= lowest { [lowest + 1, 5] } else { [setting / 2, setting * 2] }
 }

@@ -64,7 +64,15 @@ impl<L: LimitKind> NginxRule<L> {
 
     /// Sets the language that the configuration was made from, and the notes about its text.
     pub(super) fn set_origin(&mut self, family: Family, notes: &[RuleError]) {
-        self.origin = Some((family, notes.to_vec()));
+        // What the order of the limits means is said in the words of the other language.
+        let is_order = |note: &&RuleError| {
+            L::DECIDES_BEFORE.is_some_and(|(_, of_order)| note.message == of_order)
+        };
+        let own = self.configuration.notes.iter().filter(|note| !is_order(note));
+        // Their places are in the lines that were made.
+        let own =
+            own.map(|note| RuleError::new(0..0, format!("in the lines that it makes: {note}")));
+        self.origin = Some((family, notes.iter().cloned().chain(own).collect()));
     }
 
     /// The zones, by number.

@@ -317,6 +317,12 @@ fn key(word: Word<'_>, notes: &mut Vec<RuleError>) -> Result<LimitKey, RuleError
             )));
             continue;
         }
+        if matches!(name, "remote" | "http.request.remote") {
+            notes.push(place.error(format!(
+                "`{name}` has the port, so Caddy counts each connection alone, and the limit hardly \
+                 ever trips; here it is the client: write {{remote_host}}"
+            )));
+        }
         let more = key_parts(name).ok_or_else(|| {
             place.error(format!("the log has no field for the placeholder `{name}`"))
         })?;

@@ -57,10 +57,13 @@ fn rate_at(line: &[Word<'_>]) -> Option<usize> {
 /// If there is none, or one is not valid.
 pub(super) fn parse_iptables(text: &str) -> Result<Vec<Preset>, RuleError> {
     let mut presets = Vec::new();
-    let mut is_set = false;
-    for line in lines(text).filter(|line| is_iptables(line)) {
-        presets.extend(of_iptables(&line, is_set)?);
-        is_set |= line.iter().any(|word| word.text == "--set");
+    let mut lists = Vec::new();
+    for line in lines(text).filter(|line| is_iptables(line) && !only_logs(line)) {
+        let list = list_of(&line);
+        presets.extend(of_iptables(&line, lists.contains(&list))?);
+        if line.iter().any(|word| word.text == "--set") {
+            lists.push(list);
+        }
     }
     match presets.is_empty() {
         true => Err(RuleError::new(
@@ -70,6 +73,26 @@ pub(super) fn parse_iptables(text: &str) -> Result<Vec<Preset>, RuleError> {
         )),
         false => Ok(presets),
     }
+}
+
+/// The name of the list of addresses of a line with `recent`, which has a default (xt_recent).
+fn list_of(line: &[Word<'_>]) -> String {
+    let at = line.iter().position(|word| word.text == "--name");
+    let name = at.and_then(|at| line.get(at + 1));
+    name.map_or("DEFAULT", |name| name.text).to_owned()
+}
+
+/// Whether a line only logs or marks packets, whatever its limit.
+fn only_logs(line: &[Word<'_>]) -> bool {
+    let is_jump = |word: &Word<'_>| matches!(word.text, "-j" | "--jump");
+    let target = line.windows(2).find(|two| is_jump(&two[0])).map(|two| two[1].text);
+    let is_log = matches!(target, Some("LOG" | "NFLOG" | "ULOG" | "MARK" | "CONNMARK" | "TRACE"));
+    let logs = line.iter().any(|word| word.text == "log" || word.text.starts_with("log;"));
+    let decides = |word: &Word<'_>| {
+        let word = word.text.trim_end_matches(['}', ';']);
+        matches!(word, "drop" | "reject" | "accept" | "return" | "jump" | "goto" | "continue")
+    };
+    is_log || target.is_none() && logs && !line.iter().any(decides)
 }
 
 /// The limit of a line of iptables; `None` of a line that only puts addresses into a list. `is_set`
@@ -100,6 +123,15 @@ fn of_iptables(line: &[Word<'_>], is_set: bool) -> Result<Option<Preset>, RuleEr
                 "`--rcheck` does not count the packets that it rejects; here they count, as with \
                  `--update`",
             )
+            }));
+        }
+        if is_set && has("--update") {
+            let update = line.iter().find(|word| word.text == "--update").copied();
+            notes.extend(update.map(|word| {
+                word.error(
+                    "a packet that `--set` and `--update` both see counts twice if it is rejected; \
+                     here it counts once, so more may be rejected than is shown",
+                )
             }));
         }
         let count = hits - u64::from(is_set);
@@ -181,7 +213,7 @@ fn notes(line: &[Word<'_>]) -> Vec<RuleError> {
 pub(super) fn parse_nft(text: &str) -> Result<Vec<Preset>, RuleError> {
     let mut presets = Vec::new();
     for line in lines(text) {
-        let Some(at) = rate_at(&line) else { continue };
+        let Some(at) = rate_at(&line).filter(|_| !only_logs(&line)) else { continue };
         presets.push(of_nft(&line, at)?);
     }
     match presets.is_empty() {
@@ -201,10 +233,17 @@ fn of_nft(line: &[Word<'_>], at: usize) -> Result<Preset, RuleError> {
     }
     let (count, window_ns) = rate_of(word)?;
     let burst = match &line[at + 1..] {
-        [burst, number, ..] if burst.text == "burst" => number
-            .text
-            .parse()
-            .map_err(|_| number.error(format!("`{}` is not a number of packets", number.text)))?,
+        [burst, number, ..] if burst.text == "burst" => {
+            number.text.parse().ok().filter(|burst| *burst <= Limit::COUNT_MAX).ok_or_else(
+                || {
+                    let text = number.text;
+                    number.error(format!(
+                        "`{text}` is not a number of packets up to {}",
+                        Limit::COUNT_MAX
+                    ))
+                },
+            )?
+        }
         _ => BURST,
     };
     // A meter or a dynamic set has a limit for each of its elements.
@@ -302,6 +341,50 @@ mod tests {
             let error = parse_nft(text).err().expect(text);
             assert!(error.message.contains(message), "{text}: {error}");
             assert_eq!(Some(error.range.start), text.find(place), "{text}");
+        }
+    }
+
+    #[test]
+    fn lines_that_only_log_have_no_limit() {
+        for text in [
+            "-A ufw-logging-deny -m limit --limit 3/min --limit-burst 10 -j LOG --log-prefix \"[UFW BLOCK] \"",
+            "-A INPUT -m limit --limit 3/min -j NFLOG",
+        ] {
+            let drop = "-A INPUT -m limit --limit 9/min -j DROP";
+            assert!(parse_iptables(text).is_err(), "{text}");
+            assert_eq!(parse_iptables(&format!("{text}\n{drop}")).expect(text).len(), 1);
+        }
+        assert!(parse_nft("limit rate 3/minute log prefix \"ssh\"").is_err());
+        assert_eq!(
+            parse_nft("limit rate over 3/minute log prefix \"a\" drop").map(|it| it.len()),
+            Ok(1)
+        );
+    }
+
+    #[test]
+    fn a_burst_is_bounded() {
+        for burst in ["9223372036854775808", "18446744073709551615", "1000000001"] {
+            let text = format!("limit rate over 10/second burst {burst} packets drop");
+            let error = parse_nft(&text).err().expect("it is too large");
+            assert!(error.message.contains("is not a number of packets"), "{error}");
+        }
+    }
+
+    #[test]
+    fn only_a_list_of_the_same_name_counts_before() {
+        let text = |set: &str, update: &str| {
+            format!(
+                "-A INPUT -m recent {set} --set\n\
+                 -A INPUT -m recent {update} --update --seconds 60 --hitcount 10 -j DROP"
+            )
+        };
+        for (set, update, count) in
+            [("", "", 9), ("--name W", "--name W", 9), ("--name S", "--name W", 10)]
+        {
+            let presets = parse_iptables(&text(set, update)).expect("a limit");
+            assert_eq!(presets[0].limit.count, count, "{set} {update}");
+            let is_noted = presets[0].notes.iter().any(|it| it.message.contains("counts twice"));
+            assert_eq!(is_noted, count == 9);
         }
     }
 }

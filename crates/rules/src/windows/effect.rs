@@ -17,8 +17,9 @@ pub(super) fn apply(
     outcomes: &mut [Outcome],
     more_rejected: u64,
 ) -> u64 {
+    let mut of_hold = 0;
     if let Some(hold) = effect.hold {
-        apply_hold(hold, times_ns, is_exact, outcomes);
+        of_hold = apply_hold(hold, times_ns, is_exact, outcomes);
     }
     let mut spared = false;
     for (at, outcome) in outcomes.iter_mut().enumerate() {
@@ -28,11 +29,16 @@ pub(super) fn apply(
         }
     }
     // Of undecided requests, those that were rejected may be the spared ones.
-    if spared || effect.hold.is_some_and(|hold| hold.spares_first) { 0 } else { more_rejected }
+    if spared || effect.hold.is_some_and(|hold| hold.spares_first) {
+        return 0;
+    }
+    more_rejected.saturating_sub(of_hold)
 }
 
-/// Rejects the requests after one over the limit, until a pause.
-fn apply_hold(hold: Hold, times_ns: &[i64], is_exact: bool, outcomes: &mut [Outcome]) {
+/// Rejects the requests after one over the limit, until a pause. Returns how many undecided ones it
+/// rejects.
+fn apply_hold(hold: Hold, times_ns: &[i64], is_exact: bool, outcomes: &mut [Outcome]) -> u64 {
+    let mut rejected = 0;
     let spread_ns = if is_exact { 0 } else { SECOND_SPREAD_NS.unsigned_abs() };
     let mut held = Verdict::Passed;
     let mut last_ns = None;
@@ -52,10 +58,12 @@ fn apply_hold(hold: Hold, times_ns: &[i64], is_exact: bool, outcomes: &mut [Outc
             _ => Verdict::Passed,
         };
         let shown = if hold.spares_first { before } else { held };
+        rejected += u64::from(over == Verdict::Undecided && shown == Verdict::Rejected);
         if shown != over {
             *outcome = Outcome { count: outcome.count, ..Outcome::verdict(shown) };
         }
     }
+    rejected
 }
 
 #[cfg(test)]
@@ -72,6 +80,18 @@ mod tests {
             requests.iter().map(|(_, verdict)| Outcome::verdict(*verdict)).collect();
         apply(effect, &times, is_exact, |at| at == 3, &mut outcomes, 0);
         outcomes.iter().map(|outcome| outcome.verdict).collect()
+    }
+
+    #[test]
+    fn what_a_hold_rejects_is_not_rejected_twice() {
+        let hold = Some(Hold { pause_ns: 10_000_000_000, spares_first: false });
+        let requests = [(0, Rejected), (1, Undecided), (2, Undecided)];
+        let times: Vec<i64> = requests.iter().map(|(time, _)| time * 1_000_000_000).collect();
+        let mut outcomes: Vec<Outcome> =
+            requests.iter().map(|(_, verdict)| Outcome::verdict(*verdict)).collect();
+        let effect = Effect { rejects: None, hold };
+        assert_eq!(apply(&effect, &times, false, |_| false, &mut outcomes, 2), 0);
+        assert!(outcomes.iter().all(|outcome| outcome.verdict == Rejected));
     }
 
     #[test]

@@ -22,8 +22,8 @@ use crate::token::refusal::TokenRefusal;
 /// [`RefreshRules::stale_for_s`].
 #[derive(Debug)]
 pub(in crate::token) struct FetchedKeySet {
-    /// The name of the issuer in the configuration.
-    issuer: Box<str>,
+    /// Whose keys these are, as messages say it: the issuer `app`.
+    owner: Box<str>,
     client: FetchClient,
     url: FetchUrl,
     algorithms: Vec<Algorithm>,
@@ -43,14 +43,14 @@ struct Attempt {
 
 impl FetchedKeySet {
     pub(in crate::token) fn new(
-        issuer: &str,
+        owner: &str,
         client: FetchClient,
         url: FetchUrl,
         algorithms: Vec<Algorithm>,
         rules: RefreshRules,
     ) -> Self {
         Self {
-            issuer: issuer.into(),
+            owner: owner.into(),
             client,
             url,
             algorithms,
@@ -150,10 +150,10 @@ impl FetchedKeySet {
         tokio::spawn(KEY_SET.observe(&*url, async move {
             let outcome = running.0.fetch_once().await;
             if let Err(error) = &outcome {
-                let issuer = &*running.0.issuer;
+                let owner = &*running.0.owner;
                 tracing::warn!(
                     target: "weir_gateway", url = &*error.place, error = %error,
-                    "the keys of the issuer `{issuer}` cannot be fetched"
+                    "the keys of {owner} cannot be fetched"
                 );
             }
             running.0.current.note(outcome, Some(now_unix_s));

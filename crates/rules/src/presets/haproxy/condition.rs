@@ -10,6 +10,9 @@ use crate::windows::Word;
 /// The most alternatives of a condition.
 const ALTERNATIVES_MAX: usize = 64;
 
+/// The most tests of an alternative.
+const TERMS_MAX: usize = 64;
+
 /// A test, with its place in the line that is read.
 #[derive(Debug, Clone)]
 pub(super) struct Term<'t> {
@@ -96,6 +99,7 @@ fn expand<'t>(terms: Vec<Vec<Term<'t>>>, place: Word<'t>) -> Result<Alternatives
     for tests in terms {
         if tests.first().is_some_and(|term| term.is_negated) {
             alternatives.iter_mut().for_each(|terms: &mut Vec<_>| terms.extend(tests.clone()));
+            check_terms(&alternatives, place)?;
             continue;
         }
         let each = alternatives.iter().flat_map(|before| {
@@ -103,6 +107,7 @@ fn expand<'t>(terms: Vec<Vec<Term<'t>>>, place: Word<'t>) -> Result<Alternatives
         });
         alternatives = each.take(ALTERNATIVES_MAX + 1).collect();
         check_count(&alternatives, place)?;
+        check_terms(&alternatives, place)?;
     }
     Ok(alternatives)
 }
@@ -122,8 +127,17 @@ fn negated<'t>(
         });
         result = each.take(ALTERNATIVES_MAX + 1).collect();
         check_count(&result, place)?;
+        check_terms(&result, place)?;
     }
     Ok(result)
+}
+
+/// Refuses a condition of too many tests: each is copied for each alternative and each limit.
+fn check_terms(alternatives: &Alternatives<'_>, place: Word<'_>) -> Result<(), RuleError> {
+    match alternatives.iter().any(|terms| terms.len() > TERMS_MAX) {
+        true => Err(place.error(format!("the condition has more than {TERMS_MAX} tests"))),
+        false => Ok(()),
+    }
 }
 
 fn check_count(alternatives: &Alternatives<'_>, place: Word<'_>) -> Result<(), RuleError> {

@@ -155,7 +155,13 @@ pub(super) fn comparison<'t>(words: &[Word<'t>]) -> Result<Option<Comparison<'t>
                 _ => (Some(value.saturating_sub(1)), 0),
             }
         }
-        "-m" => (Some(0), 0),
+        "-m" if words.get(2).is_some_and(|kind| matches!(kind.text, "found" | "bool")) => {
+            (Some(0), 0)
+        }
+        "-m" => {
+            let message = "only `-m found` and `-m bool` are read; write `gt 20` after the counter";
+            return Err(operator.error(message));
+        }
         text => {
             let begin = text.split(':').next().unwrap_or_default();
             (Some(value(operator, begin)?.saturating_sub(1)), 0)

@@ -41,16 +41,27 @@ pub(super) fn presets(
     let mut presets = Vec::new();
     for denial in &configuration.denials {
         presets.extend(limits.of_denial(denial)?);
+        if presets.len() > PRESETS_MAX {
+            let message = format!("there are more than {PRESETS_MAX} limits in it; leave some out");
+            return Err(RuleError::new(0..0, message));
+        }
     }
-    let own_notes = limits.notes;
+    let mut own_notes = limits.notes;
+    own_notes.truncate(NOTES_MAX);
     if presets.is_empty() {
         return Err(own_notes.into_iter().next().unwrap_or_else(|| missing(DENIAL)));
     }
     for preset in &mut presets {
-        preset.notes.extend(configuration.notes.iter().chain(&own_notes).cloned());
+        preset.notes.extend(configuration.notes.iter().take(NOTES_MAX).chain(&own_notes).cloned());
     }
     Ok(presets)
 }
+
+/// The most limits of a text.
+const PRESETS_MAX: usize = 256;
+
+/// The most notes of each kind that a limit has.
+const NOTES_MAX: usize = 100;
 
 /// Makes limits of denials.
 struct Limits<'c, 't> {
@@ -273,6 +284,9 @@ impl<'c, 't> Limits<'c, 't> {
         let mut presets = Vec::new();
         let raises = &self.configuration.raises;
         for raise in raises.iter().filter(|raise| is_raised(read, &raise.counter)) {
+            if presets.len() > PRESETS_MAX {
+                break;
+            }
             for raised in &raise.condition {
                 let rate = raised.iter().find_map(|term| match &term.test {
                     Test::Counter(it) if matches!(it.counter.kind, CounterKind::Rate(_)) => {

@@ -311,3 +311,43 @@ fn conditions_of_many_alternatives_are_refused() {
     let error = parse(&text, &PatternBudget::default()).err().expect("too many");
     assert!(error.message.contains("more than 64 alternatives"), "{error}");
 }
+
+/// A page accepts half a megabyte of text.
+#[test]
+fn texts_that_multiply_are_refused() {
+    let times = |text: &str, times: usize| text.repeat(times);
+    let track = "http-request track-sc0 src\n";
+    let rate = "{ sc_http_req_rate(0) gt 9 }";
+    let denials = times(&format!("http-request deny if {rate}\n"), 300);
+    let raises = times(&format!("http-request sc-inc-gpc0(0) if {rate}\n"), 300);
+    for (lines, part) in [
+        (
+            format!(
+                "{track}{}http-request deny if {}",
+                times("acl a path x\n", 500),
+                times("!a ", 500)
+            ),
+            "more than 64 tests",
+        ),
+        (
+            format!("{track}acl a path x\nhttp-request deny if {rate} {}", times("a ", 4_000)),
+            "more than 64 tests",
+        ),
+        (format!("{track}{denials}"), "more than 256 limits"),
+        (
+            format!(
+                "{track}{raises}{}",
+                times("http-request deny if { sc0_get_gpc0 gt 0 }\n", 300)
+            ),
+            "more than 256 limits",
+        ),
+        (
+            format!("{track}http-request deny if {{ sc_http_req_rate(0) -m int gt 20 }}"),
+            "only `-m found` and `-m bool` are read",
+        ),
+    ] {
+        let text = format!("{TABLE}{lines}");
+        let error = parse(&text, &PatternBudget::default()).err().map(|it| it.message);
+        assert!(error.as_ref().is_some_and(|it| it.contains(part)), "{part}: {error:?}");
+    }
+}
