@@ -209,10 +209,11 @@ async fn a_route_accepts_some_names() {
     assert_eq!(rows[2]["ssl_client_s_dn"], "CN=returns");
 }
 
-#[tokio::test]
-async fn a_certificate_counts_until_its_end() {
-    let site = Site::new("optional").await;
-    let gate = site.gate("client_certificate = \"required\"").await;
+/// Requests on one connection before and after the end of its certificate, at a gateway with this mode
+/// of `client_certificates` and these lines of its route.
+async fn statuses_around_the_end(mode: &str, route: &str) -> [String; 2] {
+    let site = Site::new(mode).await;
+    let gate = site.gate(route).await;
     let end = SystemTime::now() + Duration::from_secs(4);
     let pair = site.clients.issue_as("x", |it| it.not_after = end.into());
     let mut stream = site.connect(&gate, Some(&pair), &TLS13).await.expect("a connection");
@@ -222,27 +223,20 @@ async fn a_certificate_counts_until_its_end() {
         let bytes = stream.read(&mut answer).await.expect("an answer");
         status(&String::from_utf8_lossy(&answer[..bytes])).to_owned()
     };
-    assert_eq!(ask().await, "200");
+    let before = ask().await;
     tokio::time::sleep_until(tokio::time::Instant::now() + Duration::from_secs(5)).await;
-    assert_eq!(ask().await, "403", "on the same connection");
+    [before, ask().await]
 }
 
 #[tokio::test]
-async fn a_listener_that_requires_certificates_does_not_go_on_without() {
-    let site = Site::new("required").await;
-    let gate = site.gate("").await;
-    let end = SystemTime::now() + Duration::from_secs(4);
-    let pair = site.clients.issue_as("x", |it| it.not_after = end.into());
-    let mut stream = site.connect(&gate, Some(&pair), &TLS13).await.expect("a connection");
-    let mut ask = async || {
-        stream.write_all(b"GET / HTTP/1.1\r\nHost: gate\r\n\r\n").await.expect("open");
-        let mut answer = vec![0; 4096];
-        let bytes = stream.read(&mut answer).await.expect("an answer");
-        status(&String::from_utf8_lossy(&answer[..bytes])).to_owned()
-    };
-    assert_eq!(ask().await, "200");
-    tokio::time::sleep_until(tokio::time::Instant::now() + Duration::from_secs(5)).await;
-    assert_eq!(ask().await, "403", "on the same connection");
+async fn a_certificate_counts_until_its_end() {
+    let guarded = "client_certificate = \"required\"";
+    let (of_route, of_listener) = tokio::join!(
+        statuses_around_the_end("optional", guarded),
+        statuses_around_the_end("required", ""),
+    );
+    assert_eq!(of_route, ["200", "403"]);
+    assert_eq!(of_listener, ["200", "403"], "the route itself asks for none");
 }
 
 #[tokio::test]
