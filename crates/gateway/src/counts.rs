@@ -7,6 +7,7 @@ use weir_rules::GateUsage;
 use crate::backend::{Backend, Instance};
 use crate::meter::{DurationCounts, EventCounts, FailureCounts, InProgressCounts};
 use crate::record::Recorder;
+use crate::route::weight::BackendShare;
 use crate::routing::Routing;
 use crate::token::TokenCounters;
 use crate::traces::SpanCounts;
@@ -25,6 +26,8 @@ pub struct GatewayCounts {
     pub connections_max: usize,
     /// The configured backends and backend templates, in the order of their names.
     pub backends: Vec<BackendCounts>,
+    /// The shares of the backends of routes with weights, since these weights were set.
+    pub shares: Vec<BackendShare>,
     /// The token counters of each issuer, in the order of their names.
     pub issuers: Vec<(String, TokenCounters)>,
     /// The usage of each limit, by rule file and in the order of the files.
@@ -108,6 +111,7 @@ impl GatewayCounts {
             connection_ends: connections.ends(),
             connections_max: connections.connections_max(),
             backends,
+            shares: routing.shares(),
             issuers,
             limits: routing.limits.usage().into_iter().collect(),
             events: EventCounts { cache_lookups, decisions, ..events.with_all() },

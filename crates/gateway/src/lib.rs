@@ -62,5 +62,6 @@ pub use meter::{
 };
 pub use record::Recorder;
 pub use route::path_reading::PathReading;
+pub use route::weight::BackendShare;
 pub use traces::{SpanCounts, TraceConfig};
 pub use weir_net::Shutdown;

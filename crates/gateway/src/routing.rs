@@ -22,7 +22,7 @@ use crate::route::changes::RouteChanges;
 use crate::route::condition::{ConditionInput, InputFields};
 use crate::route::path_reading::{PathReading, slash_readings, without_parameters};
 use crate::route::route_match::{PathMatch, ReadPath, RoutePattern, find, routes_of_path};
-use crate::route::weight::choose_by_weight;
+use crate::route::weight::{BackendShare, ShareCounters, choose_by_weight};
 use crate::session::Sessions;
 use crate::token::{IssuerChoice, TokenVerifier};
 use crate::traces::Traces;
@@ -63,6 +63,8 @@ pub(crate) struct Route {
     pub(crate) changes: Option<Arc<RouteChanges>>,
     pub(crate) sessions: Option<Arc<Sessions>>,
     choice: RouteChoice,
+    /// The requests of each backend, if the route has several with weights.
+    shares: Option<Arc<ShareCounters>>,
 }
 
 /// Whose tokens a route accepts.
@@ -153,6 +155,12 @@ impl Routing {
             RouteChoice::Template(template) => Some(&**template),
             _ => None,
         })
+    }
+
+    /// The shares of the backends of all routes with weights, in the order of the routes.
+    pub(crate) fn shares(&self) -> Vec<BackendShare> {
+        let of_route = |route: &Route| Some(route.shares.as_ref()?.read(&route.name));
+        self.routes.iter().filter_map(of_route).flatten().collect()
     }
 
     /// The possible results of the caches that the routes use, as in records, each with a count of
@@ -287,7 +295,11 @@ impl Routing {
             (RouteTarget::Backend(name), ..) => named(name),
             (RouteTarget::Weighted(backends), ..) => {
                 let is_well = |name: &str| named(name).is_some_and(|it| it.has_available());
-                choose_by_weight(backends, subject, is_well).and_then(named)
+                let chosen = choose_by_weight(backends, subject, is_well);
+                if let (Some(name), Some(shares)) = (chosen, &route.shares) {
+                    shares.count(name);
+                }
+                chosen.and_then(named)
             }
             (RouteTarget::Claim { choice: Choice::Table(table), .. }, _, Some(claim)) => {
                 table.get(claim).and_then(|name| named(name))
@@ -336,7 +348,7 @@ fn client_fields(config: &Config) -> Arc<ClientFields> {
 }
 
 impl Route {
-    /// Creates a route. A route that existed `before` keeps its sessions and cached lookups.
+    /// Creates a route. A route that existed `before` keeps its sessions, cached lookups and counts.
     fn new(
         config: &RouteConfig,
         issuers: &HashMap<String, IssuerConfig>,
@@ -355,9 +367,9 @@ impl Route {
             kept.filter(|it| it.has_config(session))
                 .unwrap_or_else(|| Arc::new(Sessions::new(session)))
         });
-        let choice = match kept.filter(|route| route.config.target == config.target) {
-            Some(route) => route.choice.clone(),
-            None => RouteChoice::new(&config.target),
+        let (choice, shares) = match kept.filter(|route| route.config.target == config.target) {
+            Some(route) => (route.choice.clone(), route.shares.clone()),
+            None => (RouteChoice::new(&config.target), share_counters(&config.target)),
         };
         let guard = RouteGuard::new(config, issuers);
         let challenges = match &guard {
@@ -376,8 +388,15 @@ impl Route {
             config: config.clone(),
             sessions,
             choice,
+            shares,
         }
     }
+}
+
+/// Counters for the backends of a target with weights.
+fn share_counters(target: &RouteTarget) -> Option<Arc<ShareCounters>> {
+    let RouteTarget::Weighted(backends) = target else { return None };
+    Some(Arc::new(ShareCounters::new(backends)))
 }
 
 impl RouteGuard {

@@ -85,6 +85,24 @@ pub struct RouteStage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub servers_available: Option<u64>,
+    /// The shares of the backend in the requests of routes with weights.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<RouteShare>>"))]
+    pub shares: Vec<RouteShare>,
+}
+
+/// The share of a backend in the requests of a route, since its weights were set.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct RouteShare {
+    /// The route, as in records.
+    pub route: String,
+    /// The share that the weights ask for, from 0 to 1.
+    pub asked: f64,
+    /// The share that it got, from 0 to 1; absent before the first request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub got: Option<f64>,
 }
 
 /// The totals of a stage. Values that do not apply are absent.
@@ -204,6 +222,7 @@ impl RouteStage {
             is_failing: false,
             servers: None,
             servers_available: None,
+            shares: Vec::new(),
         }
     }
 

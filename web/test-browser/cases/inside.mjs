@@ -63,7 +63,11 @@ export function inside(define) {
     const backend = (name, rates, more) => stage("backend", name, undefined, rates, more);
     const stages = [
       backend("idle", none, { failed: 0, servers: 1, servers_available: 1 }),
-      backend("busy", { bytes: 1e5, records: 40, busy: 0.1 }, { failed: 0 }),
+      backend(
+        "busy",
+        { bytes: 1e5, records: 40, busy: 0.1 },
+        { failed: 0, shares: [{ route: "/shop", asked: 0.05, got: 0.0388 }] },
+      ),
       backend("dead", none, {
         ...{ failed: 799, records: 799, is_failing: true },
         ...{ servers: 2, servers_available: 1 },
@@ -76,6 +80,8 @@ export function inside(define) {
     assert.deepEqual(await texts(page, "#kind-backend ~ ol .name"), ["dead", "busy", "idle"]);
     const dead = await texts(page, ".stage.is-failing .mark, .stage.is-failing dl > div");
     assert.deepEqual(dead, ["failing", "failed799", "servers1 of 2 up", "requests799"]);
+    const facts = await texts(page, "#kind-backend ~ ol dl > div");
+    assert.ok(facts.includes("share of /shop3.9%, asked 5%"), facts);
     await readable(page);
     await fits(page);
   });

@@ -128,6 +128,19 @@ describe("the stages of a box", () => {
     ]);
   });
 
+  it("have the shares that backends got of routes with weights", () => {
+    const shares = [
+      { route: "/", asked: 0.05, got: 0.0388 },
+      { route: "/api", asked: 0.5 },
+      { route: "/none", asked: 0, got: 0 },
+    ];
+    expect(factsOf(stage("backend", "canary", idle, { shares }))).toEqual([
+      ["share of /", "3.9%, asked 5%"],
+      ["share of /api", "none, asked 50%"],
+      ["share of /none", "0%, asked 0%"],
+    ]);
+  });
+
   it("have failing ones first, then busy ones, and keep their places for a while", () => {
     const names = (stages: RouteStage[]) => stages.map(({ name }) => name);
     const one = stage("backend", "one", idle);

@@ -1,6 +1,6 @@
 //! The stages of a route as a table.
 
-use weir_view::{Route, RouteStage};
+use weir_view::{Route, RouteShare, RouteStage};
 
 use super::table::Content::{Name, Number, Word};
 use super::table::{Column, Table};
@@ -25,6 +25,13 @@ pub(super) fn table(route: &Route, shown: &[usize]) -> Table {
         columns.push(Column::new("failed/s", Number(0), 2));
         for (row, at) in rows.iter_mut().zip(shown) {
             row.extend(failure_cells(&route.stages[*at]));
+        }
+    }
+    if shown.iter().any(|at| !route.stages[*at].shares.is_empty()) {
+        columns.push(Column::new("share", Number(0), 2));
+        for (row, at) in rows.iter_mut().zip(shown) {
+            row.resize(columns.len() - 1, String::new());
+            row.push(shares_text(&route.stages[*at].shares));
         }
     }
     Table {
@@ -72,9 +79,36 @@ fn failure_cells(stage: &RouteStage) -> [String; 2] {
         .map(Option::unwrap_or_default)
 }
 
+/// The shares of a backend in the requests of routes, beside those that their weights ask for. The
+/// route is named if there are several.
+fn shares_text(shares: &[RouteShare]) -> String {
+    let text = |share: &RouteShare| {
+        let route = if shares.len() > 1 { safe(&share.route) + " " } else { String::new() };
+        let asked = percent(share.asked);
+        match share.got {
+            Some(got) => format!("{route}{} (asked {asked})", percent(got)),
+            None => format!("{route}(asked {asked})"),
+        }
+    };
+    let mut texts: Vec<String> = shares.iter().take(SHARES_MAX).map(text).collect();
+    if let Some(rest @ 1..) = shares.len().checked_sub(SHARES_MAX) {
+        texts.push(format!("and {rest} more"));
+    }
+    texts.join(", ")
+}
+
+/// The most routes whose shares are in one row.
+const SHARES_MAX: usize = 3;
+
+fn percent(share: f64) -> String {
+    format!("{:.1}%", share * 100.0)
+}
+
 #[cfg(test)]
 mod tests {
-    use weir_view::{Passed, PassedRates, Route, RouteStage, RouteStageKind, SlowestStage};
+    use weir_view::{
+        Passed, PassedRates, Route, RouteShare, RouteStage, RouteStageKind, SlowestStage,
+    };
 
     use super::all;
     use crate::terminal::{Painter, width};
@@ -131,5 +165,33 @@ mod tests {
         assert!(one.contains("failed  failed/s"), "{one}");
         assert!(one.lines().any(|line| line.starts_with("! backend   dead")), "{one}");
         assert!(one.lines().any(|line| line.ends_with("   799     799       0.0")), "{one}");
+    }
+
+    #[test]
+    fn the_shares_of_backends_have_a_column_if_there_are_any() {
+        let share = |route: &str, asked, got| RouteShare { route: route.to_owned(), asked, got };
+        let backend = |name: &str, shares| RouteStage {
+            shares,
+            ..RouteStage::new(RouteStageKind::Backend, name)
+        };
+        let stages = [
+            backend("one", vec![share("/", 0.95, Some(0.9612)), share("/\x1b", 0.5, None)]),
+            backend("canary", vec![share("/", 0.05, Some(0.0388))]),
+            backend("other", Vec::new()),
+            backend("busy", (0..5).map(|_| share("/", 0.2, Some(0.2))).collect()),
+        ];
+        let text = |count: usize| {
+            let route = Route { stages: stages[..count].to_vec(), ..Route::default() };
+            all(&route).lines(200, Painter { colour: false })
+        };
+        let lines = text(4);
+        assert!(lines[0].ends_with("share"), "{lines:?}");
+        assert!(lines[1].ends_with("/ 96.1% (asked 95.0%), /\\x1b (asked 50.0%)"), "{lines:?}");
+        assert!(lines[2].ends_with("  3.9% (asked 5.0%)"), "{lines:?}");
+        assert!(!lines[3].contains('%'), "{lines:?}");
+        assert!(lines[4].ends_with("/ 20.0% (asked 20.0%), and 2 more"), "{lines:?}");
+        let none = Route { stages: vec![backend("other", Vec::new())], ..Route::default() };
+        let none = all(&none).lines(200, Painter { colour: false });
+        assert!(!none[0].contains("share"), "{none:?}");
     }
 }

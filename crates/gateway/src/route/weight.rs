@@ -1,6 +1,7 @@
 //! The choice among backends with weights, such as a new version that gets a few of the requests.
 
 use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A backend that gets a share of the requests of a route.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,6 +10,57 @@ pub struct WeightedBackend {
     pub name: String,
     /// Its share, as a part of the sum of all weights.
     pub weight: u32,
+}
+
+/// Counts the requests of a route by backend, since the route has these weights.
+#[derive(Debug)]
+pub(crate) struct ShareCounters(Vec<(WeightedBackend, AtomicU64)>);
+
+/// The share of the requests of a route that a backend was to get, and the one that it got.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BackendShare {
+    /// The name of the route in records.
+    pub route: String,
+    /// The name of the backend.
+    pub backend: String,
+    /// Its weight.
+    pub weight: u32,
+    /// The sum of the weights of the route. It is above 0.
+    pub weight_sum: u64,
+    /// The requests that it got.
+    pub requests: u64,
+    /// The requests that all backends of the route got.
+    pub request_sum: u64,
+}
+
+impl ShareCounters {
+    pub(crate) fn new(backends: &[WeightedBackend]) -> Self {
+        Self(backends.iter().map(|it| (it.clone(), AtomicU64::new(0))).collect())
+    }
+
+    /// Counts a request for which a backend was chosen.
+    pub(crate) fn count(&self, backend: &str) {
+        if let Some((_, requests)) = self.0.iter().find(|(it, _)| it.name == backend) {
+            requests.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// The shares of the backends of a route, in the order of the configuration.
+    pub(crate) fn read(&self, route: &str) -> Vec<BackendShare> {
+        let weight_sum = self.0.iter().map(|(it, _)| u64::from(it.weight)).sum();
+        let share = |(backend, requests): &(WeightedBackend, AtomicU64)| BackendShare {
+            route: route.to_owned(),
+            backend: backend.name.clone(),
+            weight: backend.weight,
+            weight_sum,
+            requests: requests.load(Relaxed),
+            request_sum: 0,
+        };
+        let mut shares: Vec<BackendShare> = self.0.iter().map(share).collect();
+        let request_sum = shares.iter().map(|it| it.requests).sum();
+        shares.iter_mut().for_each(|it| it.request_sum = request_sum);
+        shares
+    }
 }
 
 /// Chooses a backend. A subject always gets the same one while the weights stay; a request without a

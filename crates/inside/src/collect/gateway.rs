@@ -4,11 +4,12 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use weir_gateway::token::{TokenCounters, TokenRefusal};
 use weir_gateway::{
-    BUCKET_BOUNDS_S, BackendCounts, DurationCounts, DurationExemplar, GatewayCounts, GatewayHandle,
+    BUCKET_BOUNDS_S, BackendCounts, BackendShare, DurationCounts, DurationExemplar, GatewayCounts,
+    GatewayHandle,
 };
 use weir_observe::WaitTimes;
 use weir_observe::capture::{CaptureError, PendingCapture};
-use weir_view::{Passed, RouteStage, RouteStageKind};
+use weir_view::{Passed, RouteShare, RouteStage, RouteStageKind};
 
 use crate::capture_kind::CaptureKind;
 use crate::metrics::catalog::{
@@ -16,8 +17,8 @@ use crate::metrics::catalog::{
     GATEWAY_DURATION, GATEWAY_ENDED, GATEWAY_PARTS, GATEWAY_UNANSWERED, LIMIT_BYTES,
     LIMIT_CLOCK_RESETS, LIMIT_EVICTIONS, LIMIT_KEYS, LIMIT_NO_ROOM, LOG_LINES_LOST,
     RECORDS_DROPPED, RECORDS_WAITING, SERVER_BUSY_CONNECTIONS, SERVER_IDLE_CONNECTIONS,
-    SERVER_IN_FLIGHT, SERVER_UP, SPANS_LOST, SPANS_SENT, TOKEN_CACHE, TOKEN_CACHE_BYTES,
-    TOKEN_CACHE_ENTRIES, TOKEN_CACHE_EVICTIONS, TOKENS_REFUSED, TOKENS_VERIFIED,
+    SERVER_IN_FLIGHT, SERVER_UP, SHARE_REQUESTS, SHARE_WEIGHT, SPANS_LOST, SPANS_SENT, TOKEN_CACHE,
+    TOKEN_CACHE_BYTES, TOKEN_CACHE_ENTRIES, TOKEN_CACHE_EVICTIONS, TOKENS_REFUSED, TOKENS_VERIFIED,
 };
 use crate::metrics::{Exemplar, HistogramPoint, Scrape};
 use crate::part::{Part, STAGES_OF_KIND_MAX};
@@ -28,7 +29,9 @@ impl Part for GatewayHandle {
     }
 
     fn stages(&self) -> Vec<RouteStage> {
-        self.counts().backends.iter().take(STAGES_OF_KIND_MAX).flat_map(stages).collect()
+        let counts = self.counts();
+        let backends = counts.backends.iter().take(STAGES_OF_KIND_MAX);
+        backends.flat_map(|backend| stages(backend, &counts.shares)).collect()
     }
 
     fn start_capture(
@@ -62,6 +65,11 @@ fn collect(counts: &GatewayCounts, scrape: &mut Scrape) {
     }
     for backend in &counts.backends {
         add_backend(backend, scrape);
+    }
+    for share in &counts.shares {
+        let labels = [&*share.route, &share.backend];
+        scrape.add(&SHARE_REQUESTS, &labels, share.requests);
+        scrape.add(&SHARE_WEIGHT, &labels, share.weight.into());
     }
     for (issuer, tokens) in &counts.issuers {
         add_tokens(issuer, tokens, scrape);
@@ -156,7 +164,7 @@ fn add_refusals(issuers: &[(String, TokenCounters)], scrape: &mut Scrape) {
 const TUNNELS: &str = "1xx";
 
 /// Returns the three parts of the duration of a backend's requests as stages of the route.
-fn stages(backend: &BackendCounts) -> [RouteStage; 3] {
+fn stages(backend: &BackendCounts, shares: &[BackendShare]) -> [RouteStage; 3] {
     let requests = backend.durations.iter().map(DurationCounts::count).sum();
     let sum = |part: fn(&DurationCounts) -> Duration| -> Duration {
         let ended = backend.durations.iter().filter(|it| it.status_class != TUNNELS);
@@ -180,6 +188,8 @@ fn stages(backend: &BackendCounts) -> [RouteStage; 3] {
     ];
     let [_, server, client] = &mut stages;
     note_failures(server, backend);
+    let of_backend = shares.iter().filter(|share| share.backend == backend.name);
+    server.shares = of_backend.take(SHARES_MAX).map(route_share).collect();
     for stage in [server, &mut *client] {
         stage.passed.bytes = Some(open.bytes);
     }
@@ -188,6 +198,18 @@ fn stages(backend: &BackendCounts) -> [RouteStage; 3] {
     client.passed.waiting = Some(waiting);
     client.passed.busy = client.passed.busy.map(|busy| (busy - waiting).max(0.0));
     stages
+}
+
+/// The most routes of a backend whose shares are shown.
+const SHARES_MAX: usize = 20;
+
+fn route_share(share: &BackendShare) -> RouteShare {
+    let got = share.requests as f64 / share.request_sum as f64;
+    RouteShare {
+        route: share.route.clone(),
+        asked: f64::from(share.weight) / share.weight_sum as f64,
+        got: (share.request_sum > 0).then_some(got),
+    }
 }
 
 /// A backend fails if as many requests in a row have failed: one or two may be mistakes of their
@@ -248,8 +270,8 @@ mod tests {
         let text = scrape.text(TextFormat::Prometheus);
         let line = "weir_gateway_server_up{backend=\"one\",server=\"a\"} 0";
         assert!(text.lines().any(|it| it == line), "{text}");
-        let [first, ..] = stages(&twice);
-        let [second, ..] = stages(&half);
+        let [first, ..] = stages(&twice, &[]);
+        let [second, ..] = stages(&half, &[]);
         assert!(!first.is_same(&second), "{first:?} {second:?}");
     }
 
@@ -278,7 +300,7 @@ mod tests {
             failures: FailureCounts { total: 3, in_row: 2 },
             servers: Vec::new(),
         };
-        let [gateway, server, client] = stages(&backend);
+        let [gateway, server, client] = stages(&backend, &[]);
         assert_eq!((server.passed.failed, server.is_failing), (Some(3), false));
         assert_eq!(client.passed.busy, Some(11.0), "10 s and 5 s, without 4 s of waiting");
         assert_eq!((client.passed.waiting, client.in_flight), (Some(4.0), Some(1)));
@@ -310,12 +332,41 @@ mod tests {
                 failures: FailureCounts { total: 7, in_row },
                 servers: servers.iter().copied().map(server).collect(),
             };
-            let [gateway, stage, client] = stages(&backend);
+            let [gateway, stage, client] = stages(&backend, &[]);
             assert_eq!(stage.is_failing, is_failing, "{in_row} {servers:?}");
             assert_eq!((gateway.is_failing, client.is_failing), (false, false));
             let available = servers.iter().filter(|is_available| **is_available).count() as u64;
             let shown = stage.servers.zip(stage.servers_available);
             assert_eq!(shown, (!servers.is_empty()).then_some((servers.len() as u64, available)));
         }
+    }
+
+    #[test]
+    fn the_shares_are_shown_beside_those_that_were_asked_for() {
+        let share = |backend: &str, weight, requests| BackendShare {
+            route: "/".to_owned(),
+            backend: backend.to_owned(),
+            weight,
+            weight_sum: 100,
+            requests,
+            request_sum: 50,
+        };
+        let shares = [share("one", 90, 44), share("canary", 10, 6)];
+        let mut counts = vec![BackendShare { request_sum: 0, ..share("canary", 10, 0) }];
+        counts.extend((0..30).map(|_| share("canary", 10, 6)));
+        let backend = BackendCounts {
+            name: "canary".to_owned(),
+            number: 0,
+            durations: Vec::new(),
+            in_progress: InProgressCounts::default(),
+            failures: FailureCounts::default(),
+            servers: Vec::new(),
+        };
+        let [gateway, server, client] = stages(&backend, &shares);
+        let shown = RouteShare { route: "/".to_owned(), asked: 0.1, got: Some(0.12) };
+        assert_eq!(server.shares, [shown]);
+        assert!(gateway.shares.is_empty() && client.shares.is_empty());
+        let [_, server, _] = stages(&backend, &counts);
+        assert_eq!((server.shares.len(), server.shares[0].got), (SHARES_MAX, None));
     }
 }

@@ -59,6 +59,11 @@ metrics! {
     GATEWAY_PARTS: Counter "weir_gateway_request_part_seconds" ["backend", "part"]
         "The same duration by part: wait (in the gateway, before the request goes to a server), header (until the \
          head of the response arrives) and body (until the client has received the last byte).";
+    SHARE_REQUESTS: Counter "weir_gateway_share_requests" ["route", "backend"]
+        "Requests that a backend got from a route with weights, since these weights were set.";
+    SHARE_WEIGHT: Gauge "weir_gateway_share_weight" ["route", "backend"]
+        "The weight of the backend on the route; divided by the sum over the route, it is the share that was asked \
+         for.";
     GATEWAY_UNANSWERED: Counter "weir_gateway_unanswered_requests" ["outcome"]
         "Requests that did not end with a complete response of a backend, by outcome as in the records.";
     GATEWAY_DECISIONS: Counter "weir_gateway_limit_decisions" ["limit", "verdict"]

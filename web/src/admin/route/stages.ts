@@ -69,6 +69,7 @@ export function factsOf(stage: RouteStage): [string, string][] {
     ["failed/s", stage.failed || stage.is_failing ? rates.failed : undefined, amount],
     ["failed", stage.failed || undefined, amount],
     ["servers", downServers(stage), (up) => `${amount(up)} of ${amount(stage.servers ?? up)} up`],
+    ...sharesOf(stage),
     ["in flight", stage.in_flight, amount],
     ["bytes/s", hasName ? rates.bytes : undefined, bytes],
     [`${records}/s`, hasName ? rates.records : undefined, amount],
@@ -81,11 +82,23 @@ export function factsOf(stage: RouteStage): [string, string][] {
   // An idle stage says so in a word, without zeros.
   const isQuiet = isIdle(stage);
   const isStore = stage.held_bytes_max !== undefined;
-  const isShown = ([name, value]: Fact) => !isQuiet || value !== 0 || (name === "held" && isStore);
+  const isShown = ([name, value]: Fact) =>
+    !isQuiet || value !== 0 || name.startsWith(SHARE) || (name === "held" && isStore);
   return facts.flatMap((fact) => {
     const [name, value, write] = fact;
     return value !== undefined && isShown(fact) ? [[name, write(value)] as [string, string]] : [];
   });
+}
+
+const SHARE = "share of ";
+
+/** The shares of a backend in the requests of routes, beside those that the weights ask for. */
+function sharesOf({ shares = [] }: RouteStage): Fact[] {
+  return shares.map(({ route, asked, got }) => [
+    `${SHARE}${route}`,
+    got ?? 0,
+    (share) => `${got === undefined ? "none" : percent(share)}, asked ${percent(asked)}`,
+  ]);
 }
 
 /** The number of available servers, if some are not. */
