@@ -12,10 +12,10 @@
 //! - Where a head ends is decided as httparse does, by its first empty line. What follows is held
 //!   back until hyper has parsed the head, so hyper itself says whether a body follows, and how long
 //!   it is. If hyper expects more of a head that seems complete, nothing is changed any more.
-//! - The end of a chunked body is known only to hyper. The next head is scanned if hyper has read
-//!   the body to its end, no request is in progress, and the last bytes that it received were an
-//!   empty line: hyper then has no beginning of a head in its buffer, because a head ends with its
-//!   first empty line.
+//! - A chunked body ends where [`ChunkedPlace`] finds its end, as hyper does.
+//! - hyper gets a head only after the answer to the request before it is written. It would write the
+//!   refusal of a head into an answer that waits in its buffer: one to a request whose body ends after
+//!   its answer has begun (`Conn::on_parse_error` of hyper 1.12 looks at its state, not at its buffer).
 //! - Only bytes between `?` and the next space of the request line are changed, to three bytes that
 //!   the client could have sent itself. Paths stay as they are, because routes depend on them.
 
@@ -26,6 +26,7 @@ use std::task::{Context, Poll, ready};
 use bytes::BytesMut;
 use tokio::io::{AsyncRead, ReadBuf};
 
+use crate::chunked::ChunkedPlace;
 use crate::framing::Framing;
 use crate::idle::Activity;
 
@@ -40,8 +41,8 @@ enum Part {
     Decision,
     /// This many bytes of a body.
     Body(u64),
-    /// A chunked body, and perhaps other requests after it.
-    Chunked,
+    /// A chunked body.
+    Chunked(ChunkedPlace),
     /// Nothing is scanned any more.
     Unknown,
 }
@@ -79,8 +80,8 @@ impl Line {
 pub(crate) struct HeadCutter {
     part: Part,
     line: Line,
-    /// The last bytes of a chunked body.
-    last_bytes: [u8; 3],
+    /// Whether hyper waits for a head that is held back.
+    is_blocked: bool,
     /// Bytes that hyper does not have yet. Few connections have any.
     held: Option<Box<HeldBytes>>,
 }
@@ -104,7 +105,7 @@ struct Scan {
 impl Default for HeadCutter {
     fn default() -> Self {
         let part = Part::RequestLine(Place::Method);
-        Self { part, line: Line::Empty, last_bytes: [0; 3], held: None }
+        Self { part, line: Line::Empty, is_blocked: false, held: None }
     }
 }
 
@@ -116,7 +117,19 @@ impl HeadCutter {
 
     /// Whether the bytes that were read last are those of a body.
     pub(crate) fn is_in_body(&self) -> bool {
-        matches!(self.part, Part::Body(_) | Part::Chunked)
+        matches!(self.part, Part::Body(_) | Part::Chunked(_))
+    }
+
+    /// Whether the next byte is the first of a head.
+    fn is_before_head(&self) -> bool {
+        (self.part, self.line) == (Part::RequestLine(Place::Method), Line::Empty)
+    }
+
+    /// Whether hyper has to ask once more, because all answers are written. It is told so once.
+    pub(crate) fn take_unblocked(&mut self, activity: &Activity) -> bool {
+        let is_unblocked = self.is_blocked && !activity.has_unwritten_response();
+        self.is_blocked &= !is_unblocked;
+        is_unblocked
     }
 
     /// Reads from a stream into the buffer of hyper.
@@ -127,11 +140,17 @@ impl HeadCutter {
         activity: &Activity,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if self.held.as_ref().is_none_or(|held| held.scanned.is_empty()) {
+            self.settle(activity);
+            self.is_blocked = self.is_before_head() && activity.has_unwritten_response();
+            if self.is_blocked {
+                return Poll::Pending;
+            }
+        }
         if let Some(held) = self.held.take() {
-            self.deliver(held, activity, buffer);
+            self.deliver(held, buffer);
             return Poll::Ready(Ok(()));
         }
-        self.settle(activity);
         let before = buffer.filled().len();
         ready!(Pin::new(stream).poll_read(context, buffer))?;
         let received = buffer.filled().get(before..).unwrap_or_default();
@@ -149,7 +168,7 @@ impl HeadCutter {
             }
             true => {
                 buffer.set_filled(before);
-                self.deliver(Box::new(held), activity, buffer);
+                self.deliver(Box::new(held), buffer);
             }
         }
         Poll::Ready(Ok(()))
@@ -164,28 +183,20 @@ impl HeadCutter {
             Part::Decision => match activity.take_framing() {
                 Some(Framing::Empty | Framing::Length(0)) => true,
                 Some(Framing::Length(bytes)) => return self.part = Part::Body(bytes),
-                Some(Framing::Chunked) => return self.part = Part::Chunked,
+                Some(Framing::Chunked) => return self.part = Part::Chunked(ChunkedPlace::BEGIN),
                 None => return self.part = Part::Unknown,
             },
-            Part::Body(0) => true,
-            Part::Chunked => {
-                let is_after_empty_line =
-                    matches!(self.last_bytes, [b'\n', b'\r', b'\n'] | [_, b'\n', b'\n']);
-                is_after_empty_line && activity.has_read_body() && activity.is_waiting()
-            }
+            Part::Body(0) | Part::Chunked(ChunkedPlace::End) => true,
             _ => false,
         };
         if is_head_next {
-            // Those of requests that hyper has found after a chunked body are not needed.
-            let _framing = activity.take_framing();
             (self.part, self.line) = (Part::RequestLine(Place::Method), Line::Empty);
         }
     }
 
     /// Moves held bytes into the buffer of hyper, as many as have room.
-    fn deliver(&mut self, mut held: Box<HeldBytes>, activity: &Activity, buffer: &mut ReadBuf<'_>) {
+    fn deliver(&mut self, mut held: Box<HeldBytes>, buffer: &mut ReadBuf<'_>) {
         if held.scanned.is_empty() {
-            self.settle(activity);
             let scan = self.scan(&held.received);
             let scanned = held.received.split_to(scan.bytes);
             held.scanned = scan.replacement.unwrap_or(scanned);
@@ -204,13 +215,7 @@ impl HeadCutter {
                 *left -= bytes as u64;
                 Scan { bytes, ..all }
             }
-            Part::Chunked => {
-                for byte in &bytes[bytes.len().saturating_sub(self.last_bytes.len())..] {
-                    self.last_bytes.rotate_left(1);
-                    self.last_bytes[2] = *byte;
-                }
-                all
-            }
+            Part::Chunked(place) => Scan { bytes: place.advance(bytes), ..all },
             Part::Decision | Part::Unknown => all,
             Part::RequestLine(_) | Part::Fields => self.scan_head(bytes),
         }

@@ -46,15 +46,12 @@ pub(crate) struct BodyReading {
     is_awaited: bool,
     is_begun: AtomicBool,
     bytes_left: AtomicU64,
-    /// The number of the request on its connection.
-    number: u64,
-    activity: Arc<Activity>,
 }
 
 impl BodyReading {
     pub(crate) fn of(request: &Request<Incoming>, activity: &Arc<Activity>) -> Option<Arc<Self>> {
         let body = request.body();
-        let number = activity.set_framing(match (body.is_end_stream(), body.size_hint().exact()) {
+        activity.set_framing(match (body.is_end_stream(), body.size_hint().exact()) {
             (true, _) => Framing::Empty,
             (false, Some(bytes)) => Framing::Length(bytes),
             (false, None) => Framing::Chunked,
@@ -63,14 +60,8 @@ impl BodyReading {
             is_awaited: request.headers().contains_key(EXPECT),
             is_begun: AtomicBool::new(false),
             bytes_left: AtomicU64::new(body.size_hint().lower()),
-            number,
-            activity: activity.clone(),
         };
         (!body.is_end_stream()).then(|| Arc::new(reading()))
-    }
-
-    fn note_end(&self) {
-        self.activity.note_body_end(self.number);
     }
 
     /// Whether the rest of the body cannot be discarded if it is not read any more.
@@ -106,9 +97,6 @@ impl Body for IncomingBody {
         if let Some(reading) = reading {
             reading.is_begun.store(true, Ordering::Relaxed);
             reading.bytes_left.store(body.size_hint().lower(), Ordering::Relaxed);
-            if matches!(polled, Poll::Ready(None)) || body.is_end_stream() {
-                reading.note_end();
-            }
         }
         polled
     }
@@ -131,12 +119,9 @@ impl Drop for IncomingBody {
         let rest = self.body.take().filter(|body| is_wanted && !body.is_end_stream());
         // A runtime that has ended closes the connection as well.
         if let (Some(rest), Ok(runtime)) = (rest, Handle::try_current()) {
-            let reading = self.reading.take();
-            runtime.spawn(DISCARD.observe(TaskName::Unnamed, async move {
-                let discarded = tokio::time::timeout(TIMEOUT, discard(rest)).await;
-                if let (Ok(BodyEnd::Reached), Some(reading)) = (discarded, reading) {
-                    reading.note_end();
-                }
+            runtime.spawn(DISCARD.observe(TaskName::Unnamed, async {
+                // The rest of a body that is too slow is dropped too.
+                let _discarded = tokio::time::timeout(TIMEOUT, discard(rest)).await;
             }));
         }
     }
@@ -146,21 +131,11 @@ impl Drop for IncomingBody {
 /// hyper does not close it before all its parts are dropped. The end of the connection ends the body too. This
 /// does not count as a request: after the responses, a full server may close the connection to make
 /// room.
-async fn discard(mut body: Incoming) -> BodyEnd {
+async fn discard(mut body: Incoming) {
     let mut bytes = 0;
-    while bytes < BYTES_MAX {
-        match body.frame().await {
-            None => return BodyEnd::Reached,
-            Some(Ok(frame)) => bytes += frame.data_ref().map_or(0, Bytes::len),
-            Some(Err(_)) => break,
-        }
+    while let Some(Ok(frame)) = body.frame().await
+        && bytes < BYTES_MAX
+    {
+        bytes += frame.data_ref().map_or(0, Bytes::len);
     }
-    BodyEnd::NotReached
-}
-
-/// Whether a body was discarded to its end.
-#[derive(Debug, PartialEq, Eq)]
-enum BodyEnd {
-    Reached,
-    NotReached,
 }

@@ -46,6 +46,7 @@
 mod admission;
 mod authority;
 mod body;
+mod chunked;
 mod client;
 mod close_reason;
 mod connection;

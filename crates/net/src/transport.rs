@@ -328,6 +328,9 @@ impl AsyncWrite for Transport {
         let flushed = Pin::new(&mut this.stream).poll_flush(context);
         if matches!(flushed, Poll::Ready(Ok(()))) {
             this.activity.note_all_written();
+            if this.heads.take_unblocked(&this.activity) {
+                context.waker().wake_by_ref();
+            }
         }
         flushed
     }

@@ -67,3 +67,31 @@ async fn a_query_as_people_write_it_reaches_the_backend() {
         assert_eq!(rows[number]["query"], format!("a={seen}&b={seen}x"));
     }
 }
+
+/// The answer begins before the body has come, and is too large for the socket.
+#[tokio::test]
+async fn a_refusal_behind_an_unsent_answer_is_recorded() {
+    const BYTES: usize = 16 << 20;
+    let backend = Backend::answering(|_| answer_with(&"x".repeat(BYTES))).await;
+    let gate = Gate::start(&backend.config()).await;
+    gate.handle.measure();
+    let good = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi";
+    let many = format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "a: b\r\n".repeat(100));
+    for (number, (refused, expected, outcome)) in [
+        ("GET / HTTP/1.1\r\na b: c\r\n\r\n", "400", "malformed_head"),
+        (&many, "431", "head_too_large"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let answers = gate.exchange(&format!("{good}{refused}")).await;
+        let (head, rest) = answers.split_once("\r\n\r\n").expect("an answer");
+        assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+        assert_eq!(rest.matches('x').count(), BYTES, "nothing is lost");
+        assert_eq!(status(&rest[BYTES..]), expected);
+        let rows = gate.rows(2 * (number + 1)).await;
+        let found = rows.iter().filter(|row| row.get("outcome").is_some_and(|it| it == outcome));
+        assert_eq!(found.count(), 1, "{outcome}");
+        assert_eq!(gate.handle.counts().events.unanswered.get(outcome), Some(&1), "{outcome}");
+    }
+}

@@ -40,8 +40,6 @@ pub(crate) struct Activity {
     framing: Lock<Option<Framing>>,
     /// The number of requests of HTTP/1 so far.
     heads: AtomicU64,
-    /// The number of the latest request whose body was read to its end.
-    bodies_read: AtomicU64,
     /// The interim responses to the request in progress.
     pub(crate) interim: InterimQueue,
     /// Whether the connection now speaks another protocol.
@@ -79,7 +77,6 @@ impl Activity {
             may_send_body: AtomicBool::new(false),
             framing: Lock::default(),
             heads: AtomicU64::new(0),
-            bodies_read: AtomicU64::new(0),
             interim: InterimQueue::default(),
             is_upgraded: AtomicBool::new(false),
             close_reason: AtomicU8::new(0),
@@ -197,31 +194,16 @@ impl Activity {
     }
 
     /// Records how the body of the next request of HTTP/1 is delimited. If there is one, the client
-    /// may still be sending the rest when the connection closes. Returns the number of the request.
-    pub(crate) fn set_framing(&self, framing: Framing) -> u64 {
-        let number = self.heads.fetch_add(1, Ordering::Relaxed) + 1;
+    /// may still be sending the rest when the connection closes.
+    pub(crate) fn set_framing(&self, framing: Framing) {
+        self.heads.fetch_add(1, Ordering::Relaxed);
         self.may_send_body.store(framing != Framing::Empty, Ordering::Relaxed);
         *self.framing.lock() = Some(framing);
-        if framing == Framing::Empty {
-            self.note_body_end(number);
-        }
-        number
     }
 
     /// Returns how the body of the latest request is delimited, the first time that it is asked.
     pub(crate) fn take_framing(&self) -> Option<Framing> {
         self.framing.lock().take()
-    }
-
-    /// Records that the body of a request of HTTP/1 was read to its end. Its handler may notice only
-    /// after the next request has begun.
-    pub(crate) fn note_body_end(&self, number: u64) {
-        self.bodies_read.fetch_max(number, Ordering::Relaxed);
-    }
-
-    /// Whether the body of the latest request of HTTP/1 was read to its end, or there is none.
-    pub(crate) fn has_read_body(&self) -> bool {
-        self.bodies_read.load(Ordering::Relaxed) == self.heads.load(Ordering::Relaxed)
     }
 
     /// Accepts interim responses to the latest request of HTTP/1, whose handler runs. Returns the number
@@ -268,6 +250,11 @@ impl Activity {
     /// Whether no request is in progress and all responses are written.
     pub(crate) fn is_waiting(&self) -> bool {
         self.state().waiting > 0
+    }
+
+    /// Whether a request is in progress, or the end of a response may be unwritten.
+    pub(crate) fn has_unwritten_response(&self) -> bool {
+        self.state().requests > 0 || self.is_unsent.load(Ordering::SeqCst)
     }
 
     /// Counts and reports the refusal of a request that no handler sees.

@@ -168,3 +168,82 @@ async fn a_failed_handshake_is_counted() {
     let _ = soon(stream.read_to_end(&mut Vec::new())).await;
     server.wait_for_ends("tls_failed", 1).await;
 }
+
+/// An answer that the socket cannot take at once.
+const UNSENT_BYTES: usize = 16 << 20;
+
+/// Answers at once, before it has read the body, with more than the socket takes.
+async fn answer_early(request: Request<IncomingBody>, _client: Client) -> Response<Body> {
+    tokio::spawn(async {
+        let (_, mut body) = RequestBody::of(request);
+        while let Some(Ok(_)) = body.next().await {}
+    });
+    Response::new(Body::from(vec![b'x'; UNSENT_BYTES]))
+}
+
+/// Requests whose bodies end before their answers are sent.
+const ANSWERED_EARLY: [&str; 3] = [
+    "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+    "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello",
+    "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5;a=b\r\nhello\r\n0\r\na: b\r\n\r\n",
+];
+
+#[tokio::test]
+async fn a_refusal_waits_for_the_answer_before_it() {
+    let long = format!("GET /{} HTTP/1.1\r\nHost: x\r\n\r\n", "x".repeat(70_000));
+    let mut refused = refused();
+    refused.push((long, "414", "target_too_long"));
+    refused.push(("GET / HTTP/1.1\r\nHost".to_owned(), "408", "late_head"));
+    for before in ANSWERED_EARLY {
+        for (request, status, reason) in &refused {
+            let large_heads = *status == "414";
+            let (options, reports) = observed(ServeOptions {
+                header_timeout: Duration::from_secs(1),
+                header_bytes_max: if large_heads { 100_000 } else { 32_768 },
+                ..ServeOptions::default()
+            });
+            let server = Running::start(options, answer_early).await;
+            let mut stream = server.connect().await;
+            stream.write_all(format!("{before}{request}").as_bytes()).await.unwrap();
+            // The answer fills the socket meanwhile.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            let mut received = Vec::new();
+            soon(stream.read_to_end(&mut received)).await.unwrap();
+            let answers = String::from_utf8(received).unwrap();
+            let (head, rest) = answers.split_once("\r\n\r\n").expect("an answer");
+            assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+            let (body, refusal) = rest.split_at(UNSENT_BYTES.min(rest.len()));
+            assert!(body.bytes().all(|byte| byte == b'x'), "{status} is within the answer");
+            let bytes = assert_has_text(refusal, status);
+            assert_eq!(*reports.lock().unwrap(), [(*reason, bytes, None)], "{before}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn requests_behind_an_unsent_answer_are_all_answered() {
+    let server = Running::start(ServeOptions::default(), answer_early).await;
+    let requests = ANSWERED_EARLY.concat().repeat(3);
+    let last = "GET /?\"last\" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    let whole = format!("{requests}{last}");
+    for cut in [0, 1, 7, 64, 1_000] {
+        let stream = server.connect().await;
+        let (mut reading, mut writing) = tokio::io::split(stream);
+        let sent = whole.clone();
+        let write = async move {
+            for piece in sent.as_bytes().chunks(if cut == 0 { usize::MAX } else { cut }) {
+                writing.write_all(piece).await.unwrap();
+            }
+            writing
+        };
+        let mut received = Vec::new();
+        let read = async {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            soon(reading.read_to_end(&mut received)).await.unwrap();
+        };
+        tokio::join!(write, read);
+        let answers = String::from_utf8(received).unwrap();
+        assert_eq!(answers.matches("HTTP/1.1 200 ").count(), 10, "cut at {cut}");
+        assert_eq!(answers.matches('x').count(), 10 * UNSENT_BYTES, "cut at {cut}");
+    }
+}
