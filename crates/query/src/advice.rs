@@ -87,7 +87,7 @@ pub(crate) fn grid(
 }
 
 /// Returns rates around `own`, in thousandths of a request per second.
-fn rates(own: i64) -> Vec<i64> {
+pub(crate) fn rates(own: i64) -> Vec<i64> {
     let in_minute = RATES_PER_MINUTE.map(thousandths_of_rate_per_minute);
     let in_second = RATES_PER_SECOND.map(|rate| rate * 1_000);
     let all: BTreeSet<i64> = in_minute.into_iter().chain(in_second).chain([own]).collect();
@@ -102,7 +102,7 @@ fn thousandths_of_rate_per_minute(rate: i64) -> i64 {
 }
 
 /// Returns a rate as it is written in an nginx configuration.
-fn grid_rate(thousandths: i64) -> GridRate {
+pub(crate) fn grid_rate(thousandths: i64) -> GridRate {
     let setting = if thousandths % 1_000 == 0 {
         format!("{}r/s", thousandths / 1_000)
     } else {

@@ -15,14 +15,14 @@ use weir_view::GoodReason;
 
 use crate::snapshot_work::{Interruption, SnapshotWork};
 
-const SIGNED_IN: u8 = 1;
-const SEARCH_CRAWLER: u8 = 1 << 1;
-const MONITOR: u8 = 1 << 2;
+pub(crate) const SIGNED_IN: u8 = 1;
+pub(crate) const SEARCH_CRAWLER: u8 = 1 << 1;
+pub(crate) const MONITOR: u8 = 1 << 2;
 /// The user agent is a program other than a browser.
-const ROBOT: u8 = 1 << 3;
+pub(crate) const ROBOT: u8 = 1 << 3;
 /// A page that was served, or a file that pages embed.
-const PAGE: u8 = 1 << 4;
-const ASSET: u8 = 1 << 5;
+pub(crate) const PAGE: u8 = 1 << 4;
+pub(crate) const ASSET: u8 = 1 << 5;
 /// Memory ran out, so a value of a request was not kept.
 const UNKNOWN: u8 = 1 << 6;
 
@@ -156,6 +156,11 @@ impl ClientTraits {
 }
 
 impl ClientAssessment {
+    /// The assessment of a client with these flags.
+    pub(crate) fn new(flags: u8, is_named: bool) -> Self {
+        Self { flags, is_named }
+    }
+
     /// Returns why the client is good; empty if it is not.
     pub(crate) fn reasons(self) -> Vec<GoodReason> {
         let has = |reason: &GoodReason| match reason {
@@ -240,7 +245,7 @@ fn flags_at((classes, codes): (&Classes, Option<&Codes>), row: usize) -> u8 {
 }
 
 /// Classifies a user agent. A missing agent counts as a program's.
-fn agent_flags(agent: &[u8]) -> u8 {
+pub(crate) fn agent_flags(agent: &[u8]) -> u8 {
     let agent = agent.to_ascii_lowercase();
     let has_one = |parts: &[&[u8]]| {
         parts.iter().any(|part| agent.windows(part.len()).any(|window| window == *part))
@@ -258,7 +263,7 @@ fn agent_flags(agent: &[u8]) -> u8 {
     flags
 }
 
-fn path_flags(path: &[u8]) -> u8 {
+pub(crate) fn path_flags(path: &[u8]) -> u8 {
     let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     let Some(dot) = name.iter().rposition(|byte| *byte == b'.') else { return PAGE };
     let ending = name[dot + 1..].to_ascii_lowercase();
@@ -269,11 +274,11 @@ fn path_flags(path: &[u8]) -> u8 {
     }
 }
 
-fn is_set(value: &[u8]) -> bool {
+pub(crate) fn is_set(value: &[u8]) -> bool {
     !matches!(value, b"" | b"-")
 }
 
-fn is_below_400(status: &[u8]) -> bool {
+pub(crate) fn is_below_400(status: &[u8]) -> bool {
     matches!(status, [b'1'..=b'3', b'0'..=b'9', b'0'..=b'9'])
 }
 

@@ -28,6 +28,7 @@
 mod advice;
 mod blocks;
 mod cache;
+mod client_profile;
 mod client_traits;
 mod collateral;
 mod comparison;
@@ -50,12 +51,14 @@ mod selection;
 mod snapshot_work;
 mod source_lines;
 mod spread;
+mod suggested_setting;
 mod tallies;
 
 pub use blocks::{
     BLOCKED_ADDRESSES_MAX, BlockCensus, BlockHistories, BlockedAddresses, blocks, blocks_report,
     filter_and_zone,
 };
+pub use client_profile::ClientRequests;
 pub use evaluator::{Answer, Evaluator, report};
 pub use export::{
     ExportCounts, ExportError, ExportFormat, LinePlace, LinePlaces, RowExport, SegmentExport,
@@ -73,3 +76,4 @@ pub use rule_comparison::compare_rules;
 pub use rules::{RuleAnswer, RuleOptions, RuleQueryError, replay_rule, replay_rules};
 pub use selection::count_selection;
 pub use source_lines::{LineReplay, NoLines, SelectedLines, SourceLines, SourceLinesError};
+pub use suggested_setting::{suggested_setting, suspects};

@@ -45,14 +45,25 @@ pub fn suggestion(sweep: &LimitSweep) -> Option<Suggestion> {
     let mut peaks = sweep.peaks(0..sweep.keys(), sweep.rate());
     peaks.sort_by(|one, other| other.total_cmp(one));
     let found = weir_rules::Suggestion::of_peaks(&peaks, peaks.len())?;
-    let swept = sweep.settings(0..sweep.keys(), sweep.rate(), &[found.burst]);
-    Some(Suggestion {
+    Some(with_requests(sweep, sweep.rate(), &found))
+}
+
+/// A suggestion at a rate, in thousandths of a request per second, with what it rejects.
+pub(crate) fn with_requests(
+    sweep: &LimitSweep,
+    rate: i64,
+    found: &weir_rules::Suggestion,
+) -> Suggestion {
+    let swept = sweep.settings(0..sweep.keys(), rate, &[found.burst]);
+    Suggestion {
         burst: found.burst,
         keys: found.keys,
         requests: swept.first().map_or(0, |swept| swept.requests),
         highest_below: found.highest_below,
         lowest_above: found.lowest_above,
-    })
+        rate: None,
+        busiest_spared: None,
+    }
 }
 
 /// As [`limit_grid`], but interruptible.

@@ -30,13 +30,18 @@ impl Suggestion {
     /// Peaks of people and of programs that attack differ by factors, so a gap is measured as one,
     /// and the burst is the geometric mean of its ends.
     pub fn of_peaks(peaks: &[f64], keys: usize) -> Option<Self> {
+        Self::sparing(peaks, keys, peaks.len())
+    }
+
+    /// As [`Self::of_peaks`], but only the first `over_max` keys may be over the burst.
+    pub fn sparing(peaks: &[f64], keys: usize, over_max: usize) -> Option<Self> {
         let highest = peaks.first().copied().unwrap_or(0.0);
         if keys == 0 {
             return None;
         }
         let below = |above: usize| peaks.get(above).copied().unwrap_or(0.0).max(1.0);
         let ratio = |above: usize| peaks[above - 1] / below(above);
-        let few = (keys / KEYS_PER_TRIPPED_MIN).max(1).min(peaks.len());
+        let few = (keys / KEYS_PER_TRIPPED_MIN).max(1).min(peaks.len()).min(over_max);
         let candidates = (1..=few).take_while(|above| peaks[above - 1] >= PEAK_MIN);
         let widest = candidates.max_by(|one, other| {
             // Of equal gaps the highest: it rejects fewer.
@@ -87,6 +92,16 @@ mod tests {
         assert_eq!((suggestion.burst, suggestion.keys, suggestion.lowest_above), (13, 0, None));
         assert_eq!(Suggestion::of_peaks(&[], 0), None);
         assert_eq!(Suggestion::of_peaks(&[], 9).map(|it| it.burst), Some(0));
+    }
+
+    #[test]
+    fn no_key_that_is_spared_is_over_the_burst() {
+        let peaks = [355.0, 150.0, 84.0, 22.0, 20.0, 9.0, 3.0];
+        let one = Suggestion::sparing(&peaks, 1_000, 1).expect("keys");
+        assert_eq!((one.keys, one.highest_below), (1, 150.0));
+        assert_eq!(one.burst, 231, "the geometric mean of 150 and 355");
+        let none = Suggestion::sparing(&peaks, 1_000, 0).expect("keys");
+        assert_eq!((none.keys, none.burst, none.lowest_above), (0, 355, None));
     }
 
     proptest! {

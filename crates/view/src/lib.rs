@@ -9,6 +9,7 @@ mod build;
 mod bytes;
 mod capture;
 mod characters;
+mod client_profile;
 mod collateral;
 mod comparison;
 mod count;
@@ -50,6 +51,7 @@ pub use build::{Layer, Timeline};
 pub use bytes::{from_hex, to_hex};
 pub use capture::{Capture, CaptureHead, CaptureStep, CaptureTotal};
 pub use characters::{is_invisible, push_printable};
+pub use client_profile::{ClientLooks, ClientProfile};
 pub use collateral::{Collateral, GoodClient, GoodReason, ReasonCount};
 pub use comparison::{Changes, Compare, Comparison, Period, TotalChange, TotalChanges};
 pub use count::{
@@ -61,7 +63,7 @@ pub use format_fit::{FormatFit, FormatFits, FormatMismatch, KnownFormat, KnownFo
 pub use group::{Group, GroupRest, GroupRow, PeriodTally, Tally, difference, percent};
 pub use json::{JsonError, from_json, push_json_string, to_json};
 pub use kind::{KindCount, RecordKind, main_kind};
-pub use limit_curve::{CurvePoint, LimitCurve, Suggestion};
+pub use limit_curve::{CurvePoint, LimitCurve, SparedClient, Suggestion};
 pub use limit_grid::{GridRate, LimitAdvice, LimitGrid, NotedClient};
 pub use lines::{LineAccess, LineSource, LinesAnswer, SelectedLine};
 pub use log_event::{LogEvent, LogLevel, LogTail, LogValue};

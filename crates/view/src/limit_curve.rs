@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::client_profile::ClientLooks;
+
 /// The number of clients and requests that each burst of a limit catches, at the limit's rate.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -30,7 +32,7 @@ pub struct CurvePoint {
 
 /// The burst that the peaks suggest. It lies in the widest gap between the peaks of most keys and
 /// those of a few.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Suggestion {
     /// The burst.
@@ -43,4 +45,26 @@ pub struct Suggestion {
     pub highest_below: f64,
     /// The lowest peak of the keys above it; null if no peak is above.
     pub lowest_above: Option<f64>,
+    /// The rate that it belongs to, if others than that of the limit were tried. Left out
+    /// otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub rate: Option<String>,
+    /// The busiest client that looks like a person or is good. Left out if there is none or clients
+    /// are unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub busiest_spared: Option<SparedClient>,
+}
+
+/// A client that a suggested limit must not reject.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct SparedClient {
+    /// Its address.
+    pub client: String,
+    /// Its peak at the suggested rate.
+    pub peak: f64,
+    /// What it looks like.
+    pub looks: ClientLooks,
 }

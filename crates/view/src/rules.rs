@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use weir_rules::{Decision, LineTally, LogCounts, Rule, RuleReport};
 
 use crate::bytes::{hex_if_needed, lossy_text};
+use crate::client_profile::ClientProfile;
 use crate::json::write_json;
 use crate::limit_curve::{LimitCurve, Suggestion};
 use crate::looked_at::LookedAt;
@@ -72,6 +73,11 @@ pub struct ReplayedRule {
     pub bans: Vec<Ban>,
     /// The alerts, in order.
     pub alerts: Vec<Alert>,
+    /// Who the listed keys, bans and alerts are about, if they are clients whose requests can be
+    /// read again. Left out otherwise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<ClientProfile>>"))]
+    pub clients: Vec<ClientProfile>,
 }
 
 /// How reliable verdicts are.
@@ -344,6 +350,7 @@ impl ReplayedRule {
             steps: report.steps.into_iter().map(step).collect(),
             bans: report.bans.into_iter().map(ban).collect(),
             alerts: report.alerts.into_iter().map(alert).collect(),
+            clients: Vec::new(),
         }
     }
 }

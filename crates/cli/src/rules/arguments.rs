@@ -47,9 +47,14 @@ pub(crate) struct RulesArguments {
     #[arg(long, conflicts_with = "decisions")]
     pub(super) sweep: bool,
 
-    /// Print the setting that the log suggests, as text to paste with the figures in comments
+    /// Print the rate and burst that the log suggests, as text to paste with the figures in
+    /// comments; no client that looks like a person or is good is over them
     #[arg(long, conflicts_with = "decisions")]
     pub(super) suggest: bool,
+
+    /// An address or a network whose clients are good, such as an office or a monitor
+    #[arg(long = "good", value_name = "NETWORK")]
+    pub(super) good: Vec<String>,
 
     /// When to exit with 3: if a request is rejected for certain, or also if that is likely or
     /// possible where the log only bounds the times

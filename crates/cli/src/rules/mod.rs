@@ -1,25 +1,28 @@
 //! `weir rules`: what firewall rules would have done with the traffic of logs.
 
 mod arguments;
+mod clients;
 mod filter_folders;
 mod load;
 mod replays;
 mod scan;
 mod text;
+mod who;
 
 use std::io::{self, BufWriter, Write};
 
 use weir_ingest::{Input, run_in_order};
-use weir_query::{limit_curve, suggestion};
-use weir_rules::{LimitSweep, LogCounts, Rule, RuleReport};
+use weir_query::{limit_curve, suggested_setting, suspects};
+use weir_rules::{LogCounts, Rule, RuleReport};
 use weir_view::{CountedSource, CountedSources, IncompleteSource, ReplayedRule, RulesReport};
 
 use arguments::FailOn;
 pub(crate) use arguments::RulesArguments;
 
 use self::load::LoadedRules;
-use self::replays::Replays;
+use self::replays::{Replays, Swept};
 use self::scan::{Merge, RuleScan};
+use self::who::{Who, good_networks};
 use crate::messages::say_all;
 use crate::options::memory_bytes_max;
 use crate::outcome::{Exit, Failure, print, say};
@@ -30,6 +33,9 @@ use crate::zone;
 
 /// The divisor of the memory for events that wait for earlier ones: an eighth.
 const WAITING_SHARE: usize = 8;
+
+/// The most keys of each rule whose clients JSON describes.
+const JSON_CLIENTS_MAX: usize = 1_000;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
@@ -98,7 +104,7 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
     };
     let tallies = std::mem::take(&mut replays.tallies);
     let sweeps = match arguments.sweep || arguments.suggest {
-        true => replays.sweeps(),
+        true => replays.sweeps(suspects),
         false => Vec::new(),
     };
     let (reports, source_names) = match arguments.decisions {
@@ -113,7 +119,12 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
     for (rule, missing) in report.rules.iter_mut().zip(unanswered) {
         rule.looked_at.nothing = missing.or(rule.looked_at.nothing.take());
     }
-    add_sweeps(&mut report, &sweeps, arguments)?;
+    let good_networks = good_networks(&arguments.good)?;
+    let who = Who { inputs: &inputs, format: &format, threads, good_networks: &good_networks };
+    add_sweeps(&mut report, &sweeps, &who, arguments)?;
+    if !arguments.decisions {
+        who.describe(&mut report, if arguments.json { JSON_CLIENTS_MAX } else { arguments.top })?;
+    }
     if arguments.json {
         let json = weir_view::to_json(&report).map_err(Failure::new)?;
         print(&(json + "\n"))?;
@@ -139,7 +150,8 @@ fn run_without_rule(arguments: &RulesArguments) -> Result<Exit, Failure> {
 /// If no rule has them.
 fn add_sweeps(
     report: &mut RulesReport,
-    sweeps: &[Option<LimitSweep>],
+    sweeps: &[Option<Swept>],
+    who: &Who<'_>,
     arguments: &RulesArguments,
 ) -> Result<(), Failure> {
     if !sweeps.is_empty() && sweeps.iter().all(Option::is_none) {
@@ -149,9 +161,16 @@ fn add_sweeps(
         )));
     }
     for (rule, sweep) in report.rules.iter_mut().zip(sweeps) {
-        let Some(sweep) = sweep else { continue };
+        let Some(Swept { sweep, suspects }) = sweep else { continue };
         rule.curve = arguments.sweep.then(|| limit_curve(sweep));
-        rule.suggestion = arguments.suggest.then(|| suggestion(sweep)).flatten();
+        if arguments.suggest {
+            let profiles = who.profiles(suspects.iter().map(|(_, key)| &**key))?;
+            let of_key = |(number, key): &(usize, Box<[u8]>)| {
+                profiles.get(&**key).map(|profile| (*number, profile.clone()))
+            };
+            rule.suggestion =
+                suggested_setting(sweep, &suspects.iter().filter_map(of_key).collect());
+        }
     }
     Ok(())
 }

@@ -43,6 +43,13 @@ impl BlockEvents {
 /// line of one of them.
 pub(super) type Decide<'a> = dyn FnMut(usize, &[String], &Decision<'_>) + 'a;
 
+/// A limit of which other settings can be tried.
+pub(super) struct Swept {
+    pub(super) sweep: LimitSweep,
+    /// The keys that some setting might reject, with their numbers in the sweep.
+    pub(super) suspects: Vec<(usize, Box<[u8]>)>,
+}
+
 /// A replay for each rule.
 pub(super) struct Replays<'r> {
     replays: Vec<Box<dyn Replay + 'r>>,
@@ -96,9 +103,18 @@ impl<'r> Replays<'r> {
         }
     }
 
-    /// Returns, by rule, the sweep over other settings, for rules that support it.
-    pub(super) fn sweeps(&self) -> Vec<Option<LimitSweep>> {
-        self.replays.iter().map(|replay| replay.sweep()).collect()
+    /// Returns, by rule, the sweep over other settings, for rules that support it. `suspects`
+    /// returns the numbers of the keys to name.
+    pub(super) fn sweeps(
+        &self,
+        suspects: impl Fn(&LimitSweep) -> Vec<usize>,
+    ) -> Vec<Option<Swept>> {
+        let swept = |replay: &Box<dyn Replay + 'r>| {
+            let sweep = replay.sweep()?;
+            let key = |number: usize| Some((number, replay.sweep_key(number as u32)?.into()));
+            Some(Swept { suspects: suspects(&sweep).into_iter().filter_map(key).collect(), sweep })
+        };
+        self.replays.iter().map(swept).collect()
     }
 
     /// Ends the replays. Returns their reports, and the names of the sources.

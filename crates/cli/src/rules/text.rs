@@ -8,6 +8,7 @@ use weir_view::{
     RequestCounts, RulesReport, Step, Suggestion, Verdict,
 };
 
+use super::who;
 use crate::display::{safe, separated};
 use crate::terminal::{fit_middle, left, right};
 
@@ -84,6 +85,7 @@ fn one(rule: &ReplayedRule, top: usize, zone: Option<&Zone>) -> String {
         text.push('\n');
         text += &alerts(&rule.alerts, top, zone);
     }
+    text += &who::table(&rule.clients);
     if let Some(curve) = &rule.curve {
         text += &self::curve(curve);
     }
@@ -193,26 +195,39 @@ fn curve(curve: &LimitCurve) -> String {
 
 /// A setting to paste, with the figures in comments.
 fn suggestion(rule: &ReplayedRule, suggestion: &Suggestion) -> String {
+    let Suggestion { burst, highest_below, .. } = suggestion;
     let others = rule.keys.seen.saturating_sub(suggestion.keys);
-    let highest = suggestion.highest_below;
+    let rate = suggestion.rate.as_deref().unwrap_or_default();
     let why = match suggestion.lowest_above {
         Some(lowest) => format!(
-            "# {} of {} reach {lowest:.1} or more, the others {highest:.1} at most.\n\
-             # burst={} is between them: it rejects {} of the former, and none of the latter.\n",
+            "# At {rate} {} of {} {} {lowest:.1} or more, the others {highest_below:.1} at most.\n\
+             # burst={burst} is between them: it rejects {} of the former, and none of the latter.\n",
             count(suggestion.keys, "key"),
             separated(rule.keys.seen),
-            suggestion.burst,
+            if suggestion.keys == 1 { "reaches" } else { "reach" },
             count(suggestion.requests, "request"),
         ),
         None => format!(
-            "# No burst tells a few of the {} from the others; the highest reaches {highest:.1}.\n\
-             # burst={} lets all of this traffic through.\n",
+            "# No rate and burst tell a few of the {} from the others; at {rate} the highest reaches \
+             {highest_below:.1}.\n# burst={burst} lets all of this traffic through.\n",
             count(others, "key"),
-            suggestion.burst,
         ),
     };
+    let spared = suggestion.busiest_spared.as_ref().map_or_else(
+        || "# No client looks like a person or is good.\n".to_owned(),
+        |spared| {
+            format!(
+                "# The busiest client that looks like a person or is good is {} ({}): it reaches {:.1}.\n",
+                safe(&spared.client),
+                spared.looks.word(),
+                spared.peak,
+            )
+        },
+    );
     let name = safe(&rule.name);
-    format!("\n{why}limit_req zone={name} burst={} nodelay;\n", suggestion.burst)
+    format!(
+        "\n{why}{spared}# In limit_req_zone: rate={rate}\nlimit_req zone={name} burst={burst} nodelay;\n"
+    )
 }
 
 fn table(keys: &[&ReplayedKey], zone: Option<&Zone>) -> String {

@@ -162,23 +162,82 @@ fn the_curve_and_the_suggestion_agree_with_the_replay() {
     let rule = &object["rules"][0];
     let (seen, suggestion) = (&rule["keys"]["seen"], &rule["suggestion"]);
     let burst = suggestion["burst"].as_u64().expect("a number");
-    let points = rule["curve"]["points"].as_array().expect("a list");
-    let point = points.iter().find(|point| point["burst"] == burst).expect("a point");
-    assert_eq!(point["keys"], suggestion["keys"]);
-    assert_eq!(point["requests"], suggestion["requests"]);
+    let rate = suggestion["rate"].as_str().expect("a text");
     assert!(suggestion["keys"].as_u64() > Some(0) && suggestion["keys"].as_u64() < seen.as_u64());
     let shown = run([&options[..], &[text(&logs)]].concat()).stdout;
     let last = shown.lines().last().expect("a line");
     assert_eq!(last, format!("limit_req zone=one burst={burst} nodelay;"));
-    // The line can be pasted: with it, exactly those keys are caught.
-    let pasted = format!("{}\n{last}", LIMIT.lines().next().expect("the zone"));
-    let again = run(["rules", "--rule-text", &pasted, "--sweep", "--json", text(&logs)]);
+    // The lines can be pasted: with them, exactly those keys are caught.
+    assert!(shown.contains(&format!("# In limit_req_zone: rate={rate}\n")), "{shown}");
+    let zone = format!("limit_req_zone $remote_addr zone=one:1m rate={rate};");
+    let pasted = format!("{zone}\n{last}");
+    let again = run(["rules", "--rule-text", &pasted, "--json", text(&logs)]);
     let again: Value = serde_json::from_str(&again.stdout).expect("JSON");
-    assert_eq!(again["rules"][0]["curve"]["points"], rule["curve"]["points"]);
+    let estimate = &again["rules"][0]["estimate"];
+    assert_eq!(estimate["keys"], suggestion["keys"]);
+    assert_eq!(estimate["rejected"], suggestion["requests"]);
     let keys = &again["rules"][0]["keys"];
     let (tripped, undecided) = (keys["tripped"].as_u64(), keys["undecided"].as_u64());
     assert!(tripped <= suggestion["keys"].as_u64());
     assert!(suggestion["keys"].as_u64() <= tripped.zip(undecided).map(|(one, other)| one + other));
+}
+
+#[test]
+fn listed_clients_are_described_and_people_are_spared() {
+    let mut log = String::new();
+    let mut request = |client: &str, second: u32, target: &str, status: u32, agent: &str| {
+        let time = format!("17/Dec/2025:09:{:02}:{:02} +0000", second / 60, second % 60);
+        log += &format!(
+            "{client} - - [{time}] \"GET {target} HTTP/1.1\" {status} 17 \"-\" \"{agent}\"\n"
+        );
+    };
+    let browser = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
+    // The person reaches a higher peak at once than the attack, which lasts longer.
+    for second in 0..1_200 {
+        request("192.0.2.66", second, "/wp-config.php", 404, "python-requests/2.31");
+        request("192.0.2.66", second, "/.env", 404, "python-requests/2.31");
+        if second == 100 {
+            request("192.0.2.7", second, "/", 200, browser);
+            (0..29).for_each(|_| request("192.0.2.7", second, "/site.css", 200, browser));
+        }
+        if second % 60 == 0 {
+            (0..20).for_each(|host| {
+                request(&format!("198.51.100.{host}"), second, "/", 200, browser);
+            });
+        }
+    }
+    let folder = Folder::new();
+    let path = folder.file("a.log", log.as_bytes());
+    let rule =
+        "limit_req_zone $remote_addr zone=one:1m rate=1r/s; limit_req zone=one burst=5 nodelay;";
+    let options = ["rules", "--rule-text", rule, "--suggest", "--good", "198.51.100.0/24"];
+    let printed = run([&options[..], &["--json", text(&path)]].concat());
+    let object: Value = serde_json::from_str(&printed.stdout).expect("JSON");
+    check(&schema("rules"), &object).expect("it fits the schema");
+    let rule = &object["rules"][0];
+    let client = |address: &str| {
+        let clients = rule["clients"].as_array().expect("a list");
+        clients.iter().find(|client| client["client"] == address).expect(address).clone()
+    };
+    let attack = serde_json::json!({
+        "client": "192.0.2.66", "looks": "attack", "agent": "python-requests",
+        "first_path": "/wp-config.php", "requests": 2_400, "errors": 2_400,
+    });
+    assert_eq!(client("192.0.2.66"), attack);
+    assert_eq!(client("192.0.2.7")["looks"], "person");
+    assert_eq!(client("198.51.100.3")["good"], serde_json::json!(["named_network"]));
+    let suggestion = &rule["suggestion"];
+    assert_eq!(suggestion["busiest_spared"]["client"], "192.0.2.7");
+    let peak = suggestion["busiest_spared"]["peak"].as_f64().expect("a number");
+    assert!(suggestion["burst"].as_f64().expect("a number") >= peak, "{suggestion}");
+    assert_eq!(suggestion["keys"], 1, "the attack alone: {suggestion}");
+    let shown = run([&options[..], &["--top", "2", text(&path)]].concat()).stdout;
+    let who = "192.0.2.66  attack      python-requests     2,400   100 %  /wp-config.php\n";
+    assert!(shown.contains(who), "{shown}");
+    assert!(shown.contains("looks like a person or is good is 192.0.2.7 (person)"), "{shown}");
+    let wrong = run([&options[..], &["--good", "office", text(&path)]].concat());
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.stderr.contains("--good: `office` is neither"), "{}", wrong.stderr);
 }
 
 /// A scenario of CrowdSec that names a data file.

@@ -192,11 +192,14 @@ impl Arrivals {
         order
     }
 
-    /// The same requests at their likeliest arrivals. `group` returns the key whose requests are
-    /// spread together.
-    pub(crate) fn at_likely_times(&self, group: impl Fn(&Arrival) -> u32) -> Self {
+    /// The same requests, those in `order` at their likeliest arrivals, and the order of these.
+    /// `group` returns the key whose requests are spread together.
+    pub(crate) fn at_likely_times(
+        &self,
+        mut order: Vec<u32>,
+        group: impl Fn(&Arrival) -> u32,
+    ) -> (Self, Vec<u32>) {
         let mut list = self.list.clone();
-        let mut order = self.by_arrival();
         order.sort_by_key(|position| group(&self.list[*position as usize]));
         let (mut earliest_ns, mut likely_ns) = (Vec::new(), Vec::new());
         let of_group = |position: &u32| group(&self.list[*position as usize]);
@@ -208,7 +211,10 @@ impl Arrivals {
                 list[*position as usize].time_ns = *likely_ns;
             }
         }
-        Self { list, keys: self.keys.clone(), several: self.several, ..Self::default() }
+        order.sort_by_key(|position| (list[*position as usize].time_ns, *position));
+        let likely =
+            Self { list, keys: self.keys.clone(), several: self.several, ..Self::default() };
+        (likely, order)
     }
 
     /// Calls `take` with the requests in `order`, each with its position and its keys. `limits`

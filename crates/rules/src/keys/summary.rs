@@ -122,6 +122,13 @@ impl KeySummary {
         self.requests.undecided > 0 || lowest < highest && highest + limit > other_limit
     }
 
+    /// Whether every request of the key passes each limit, whatever the arrivals.
+    pub(crate) fn surely_passes(&self) -> bool {
+        let RequestCounts { rejected, undecided, .. } = self.requests;
+        let is_within = self.margins.is_none_or(|(_, highest)| highest <= 0);
+        rejected == 0 && undecided == 0 && is_within
+    }
+
     /// Takes the counts of a replay at the likeliest times, as far as they are within what is
     /// certain.
     pub(crate) fn estimate(&mut self, likely: &Self) {

@@ -104,9 +104,18 @@ impl<'r> LimitReplay<'r> {
             return exact::replay(self.rule, &self.arrivals, &self.order(), summary, outcomes);
         }
         bounded::replay(self.rule, &self.arrivals, &self.order(), summary, outcomes);
-        let likely = self.arrivals.at_likely_times(|arrival| self.finest_key(arrival));
+        // A key that passes whatever the arrivals does not influence others.
+        let mut doubtful = self.order();
+        doubtful.retain(|position| {
+            let arrival = &self.arrivals.list[*position as usize];
+            let limits = self.rule.limits(arrival.set);
+            let mut keys = applying(limits, self.arrivals.keys_of(arrival, limits.len()));
+            keys.any(|(limit, key)| !summary.key(limit.zone, key).surely_passes())
+        });
+        let finest_key = |arrival: &Arrival| self.finest_key(arrival);
+        let (likely, order) = self.arrivals.at_likely_times(doubtful, finest_key);
         let mut likely_summary = ZoneSummary::new(&self.zones);
-        exact::replay(self.rule, &likely, &likely.by_arrival(), &mut likely_summary, None);
+        exact::replay(self.rule, &likely, &order, &mut likely_summary, None);
         summary.estimate(&likely_summary);
     }
 
