@@ -109,12 +109,12 @@ impl<'r> Replays<'r> {
         &self,
         suspects: impl Fn(&LimitSweep) -> Vec<usize>,
     ) -> Vec<Option<Swept>> {
-        let swept = |replay: &Box<dyn Replay + 'r>| {
+        let swept = |replay: &dyn Replay| {
             let sweep = replay.sweep()?;
             let key = |number: usize| Some((number, replay.sweep_key(number as u32)?.into()));
             Some(Swept { suspects: suspects(&sweep).into_iter().filter_map(key).collect(), sweep })
         };
-        self.replays.iter().map(swept).collect()
+        self.replays.iter().map(|replay| swept(&**replay)).collect()
     }
 
     /// Ends the replays. Returns their reports, and the names of the sources.
