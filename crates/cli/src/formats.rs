@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use weir_core::{Candidate, LineMismatch, Lines, Wrapper, detect, format_notes};
+use weir_core::{Candidate, Format, LineMismatch, Lines, Wrapper, detect, format_notes};
 use weir_ingest::ReadError;
 use weir_view::{FormatFits, JsonError, KnownFormats, to_json};
 
@@ -130,6 +130,7 @@ fn candidates_text(name: &str, candidates: &[Candidate], text: &[u8], screen: &S
             shown.push_str("No known format fits a line. The nearest come first:\n\n");
         }
         write_shares(&mut shown, &explained, candidates.len() - explained.len());
+        write_suggestion(&mut shown, &explained[0].format);
     }
     let lines: Vec<&[u8]> = Lines::new(text).map(|line| line.bytes).collect();
     for (index, candidate) in explained.iter().enumerate() {
@@ -161,6 +162,20 @@ fn write_shares(shown: &mut String, candidates: &[&Candidate], others: usize) {
     if others > 0 {
         let _ = writeln!(shown, "\nThe other {others} formats fit no line.");
     }
+}
+
+/// Writes the definition of a format that was found in the log, so that a person can change the names
+/// in it.
+fn write_suggestion(shown: &mut String, format: &Format) {
+    let Some(definition) = format.suggested_definition() else { return };
+    let wrapper = format.wrapper().map_or(String::new(), |it| format!(" in {}", it.name()));
+    // A quote ends the text of a shell's argument.
+    let definition = safe(definition).replace('\'', "'\\''");
+    let _ = writeln!(
+        shown,
+        "\n{}. To give the values other names, change them in:\n  weir report --format '{definition}{wrapper}'",
+        safe(format.name())
+    );
 }
 
 /// Returns the formats that match a line. If none does, returns those that come nearest, which are

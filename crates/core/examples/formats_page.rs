@@ -113,6 +113,28 @@ with a definition in front. A format without a time takes the time of syslog or 
 ";
 
 const OTHERS: &str = "
+## Values after a line, parts before it
+
+A server may log more than a known format has, and other programs write before each line. If lines have
+a known line inside, the log's format is that one with what stands around it, such as
+`COMBINED and 2 more values` or `COMBINED after NAME |`. It is found in the first lines.
+
+- Values after the line become fields. `key=value` has the name of its key. `rt`, `urt`, `uct`, `uht`,
+  `cs` and `host` are the variables of nginx that its documentation gives these keys, if the values have
+  the form in which nginx writes them. A duration has a unit only if its key (`duration_ms`) or its values
+  (`1.5ms`) name one. Values in quotes, in brackets or bare are `extra_1`, `extra_2` and so on; a quoted
+  value that is an address or a list of them in most lines is `http_x_forwarded_for`. What has no field,
+  in a line with more values than the first lines have, is kept in `extra_more`.
+- Parts before the line are times, which are skipped, since the line has its own; the name of
+  `docker compose logs` (`container`); `[pod/NAME/CONTAINER]` of `kubectl logs --prefix`; and host and
+  program of syslog and journalctl. Other words are `extra_before_1` and so on. Colours are skipped.
+- An address before the client is no virtual host. If these addresses vary more than the clients after
+  them, they are `X-Forwarded-For`: the client is the leftmost, and the address of the connection, a
+  balancer, is `peer`. Without a header, as in a health check, the client is the one of the connection.
+
+If most values of a log are not what a format states, such as a virtual host or X-Forwarded-For, the format
+does not match.
+
 ## Several formats in one log
 
 The lines of a log may be in several formats: a container writes its access log and its error log to

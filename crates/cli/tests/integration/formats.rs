@@ -60,14 +60,6 @@ fn the_nearest_formats_come_first_and_each_reason_names_its_format() {
             "HAPROXY",
         ),
         (
-            "front 192.0.2.1:52814 [17/Dec/2025:09:03:01.250] front back/s1 0/0/1/2/4 200 512 - - ---- 1/1/0/0/0 0/0 \"GET / HTTP/1.1\"\n",
-            "HAPROXY",
-        ),
-        (
-            "Dec 17 host haproxy[12]: 192.0.2.1:52814 [17/Dec/2025:09:03:01.250] front back/s1 0/0/1/2/4 200 512 - - ---- 1/1/0/0/0 0/0 \"GET / HTTP/1.1\"\n",
-            "HAPROXY",
-        ),
-        (
             "{\"when\":1,\"status\":200,\"client\":\"192.0.2.1\",\"method\":\"GET\",\"size\":5}\n",
             "JSON",
         ),
@@ -85,6 +77,25 @@ fn the_nearest_formats_come_first_and_each_reason_names_its_format() {
         assert_eq!(heading, Some(expected.as_str()), "{}", formats.stdout);
         let report = run(["report", text(&log)]);
         assert!(report.stdout.contains(&format!(": {nearest}: ")), "{}", report.stdout);
+    }
+}
+
+#[test]
+fn a_known_line_with_something_around_it_is_read_and_its_definition_shown() {
+    let folder = Folder::new();
+    let log = folder.path("surrounded.log");
+    let haproxy = "192.0.2.1:52814 [17/Dec/2025:09:03:01.250] front back/s1 0/0/1/2/4 200 512 - - ---- 1/1/0/0/0 0/0 \"GET / HTTP/1.1\"";
+    let combined =
+        "192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 512 \"-\" \"curl/8\"";
+    for (line, expected) in [
+        (format!("front {haproxy}"), "3 lines  HAPROXY after WORD\n"),
+        (format!("Dec 17 host haproxy[12]: {haproxy}"), "HAPROXY after WORD WORD WORD PROGRAM:\n"),
+        (format!("{combined} rt=0.012 7"), "\"$http_user_agent\" rt=$request_time $extra_1'\n"),
+    ] {
+        std::fs::write(&log, format!("{line}\n").repeat(3)).expect("a log");
+        let formats = run(["formats", text(&log)]);
+        assert_eq!(formats.code, 0);
+        assert!(formats.stdout.contains(expected), "{}", formats.stdout);
     }
 }
 

@@ -17,6 +17,7 @@ use super::compiled::Format;
 use super::detect::{LINE_BYTES_MAX, fields_filled};
 use super::program::wrapper::Wrapper;
 use super::read::line_parser::LineParser;
+use super::surroundings::{Finder, Labels};
 use super::tracker::with_log_year;
 
 /// Detects the format of single lines, by the rule of [`crate::detect`] for a log of one line.
@@ -41,6 +42,8 @@ pub struct LineDetector {
     parsers: [Option<Vec<LineParser>>; 1 + Wrapper::ALL.len()],
     /// The last unwrapped line.
     text: Vec<u8>,
+    /// Finds known lines inside other lines.
+    finder: Option<Finder>,
 }
 
 impl LineDetector {
@@ -51,11 +54,25 @@ impl LineDetector {
             return None;
         }
         let wrapper = Wrapper::ALL.into_iter().find(|wrapper| wrapper.is_around(line));
-        wrapper.and_then(|wrapper| self.best(Some(wrapper), line)).or_else(|| self.best(None, line))
+        wrapper
+            .and_then(|wrapper| self.best(Some(wrapper), line))
+            .or_else(|| self.best(None, line))
+            .or_else(|| self.surrounded(wrapper, line))
+    }
+
+    /// The format of a line with a known line inside.
+    fn surrounded(&mut self, wrapper: Option<Wrapper>, line: &[u8]) -> Option<Arc<Format>> {
+        let finder = self.finder.get_or_insert_default();
+        let inside = wrapper.and_then(|wrapper| Some((wrapper, wrapper.inside(line)?)));
+        let wrapped = inside.and_then(|(wrapper, inside)| {
+            finder.formats(std::iter::once(&inside[..])).first()?.wrapped_in(wrapper)
+        });
+        let found = wrapped.or_else(|| finder.formats(std::iter::once(line)).into_iter().next());
+        found.map(Arc::new)
     }
 
     fn best(&mut self, wrapper: Option<Wrapper>, line: &[u8]) -> Option<Arc<Format>> {
-        let Self { parsers, text } = self;
+        let Self { parsers, text, .. } = self;
         let at = |wrapper| Wrapper::ALL.iter().position(|one| *one == wrapper);
         let index = wrapper.and_then(at).map_or(0, |at| at + 1);
         let parsers = parsers[index].get_or_insert_with(|| parsers_in(wrapper));
@@ -79,7 +96,11 @@ fn parsers_in(wrapper: Option<Wrapper>) -> Vec<LineParser> {
 /// The number of fields that a format reads of a line; `None` if the line does not match.
 fn fields_of(parser: &mut LineParser, line: &[u8], text: &mut Vec<u8>) -> Option<u64> {
     let extra_fields = parser.format().extra_fields().len();
-    parser.read_line(line, text, |record| fields_filled(record, extra_fields))
+    let mut labels = Labels::of(parser.format());
+    parser.read_line(line, text, |record| {
+        labels.add(record);
+        labels.contradiction().is_none().then(|| fields_filled(record, extra_fields))
+    })?
 }
 
 /// The formats that have joined the companions of a log after its first lines.

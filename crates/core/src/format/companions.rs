@@ -97,7 +97,8 @@ pub(super) fn lines_min(format: &Format, own: &Format) -> u64 {
     let may_be_torn = are_lines
         && format.fields().iter().all(|field| own.fields().contains(field))
         && format.extra_fields().iter().all(|name| own.extra_fields().contains(name));
-    if may_be_torn { TORN_LINES_MIN } else { 1 }
+    // What stands around a known line may be a torn line too.
+    if may_be_torn || format.is_surrounded() { TORN_LINES_MIN } else { 1 }
 }
 
 /// Whether a format may be a companion at all. The directives of one that they change would have to

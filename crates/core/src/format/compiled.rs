@@ -7,7 +7,10 @@
 //! A clone copies the program, and is only made to change the name, the wrapper or the year of a
 //! format.
 
+use std::sync::Arc;
+
 use super::program::Program;
+use super::program::head::Head;
 use super::program::wrapper::Wrapper;
 use crate::field::Field;
 use crate::record::{FieldAccessor, RecordFields, UnknownField};
@@ -56,6 +59,10 @@ pub struct Format {
     takes_wrapper_time: bool,
     /// See [`Format::has_local_times`].
     has_local_times: bool,
+    /// The parts before each line.
+    head: Option<Arc<Head>>,
+    /// See [`Format::is_surrounded`].
+    is_surrounded: bool,
 }
 
 impl Format {
@@ -76,6 +83,8 @@ impl Format {
             wrapper: None,
             takes_wrapper_time: false,
             has_local_times: false,
+            head: None,
+            is_surrounded: false,
         }
     }
 
@@ -329,6 +338,78 @@ impl Format {
             }
             _ => false,
         }
+    }
+
+    /// Sets the program for lines that have more values than those of a known format.
+    pub(super) fn set_surroundings(&mut self, definition: String, program: Program) {
+        self.definition = definition;
+        self.program = program;
+        self.is_surrounded = true;
+    }
+
+    /// Adds a known field. Returns whether it is new.
+    pub(super) fn add_field(&mut self, field: Field) -> bool {
+        let is_new = !self.fills(field);
+        if is_new {
+            self.fields.push(field);
+            self.fields.sort_unstable();
+        }
+        is_new
+    }
+
+    /// Adds an extra field with this name, or with a number after it if the name is taken. Returns
+    /// its index.
+    pub(super) fn add_extra_field(&mut self, name: &str) -> usize {
+        let is_taken =
+            |name: &String| self.extra_fields.contains(name) || Field::by_name(name).is_some();
+        let numbered = (2..).map(|number| format!("{name}_{number}"));
+        let unique = std::iter::once(name.to_owned()).chain(numbered).find(|name| !is_taken(name));
+        self.extra_fields.extend(unique);
+        self.extra_fields.len() - 1
+    }
+
+    /// Sets the parts that stand before each line.
+    pub(super) fn set_head(&mut self, head: Head) {
+        self.head = Some(Arc::new(head));
+        self.is_surrounded = true;
+    }
+
+    /// The parts before each line.
+    pub(super) fn head(&self) -> Option<&Head> {
+        self.head.as_deref()
+    }
+
+    /// Whether something may stand around the lines of the format: not if directives stand between
+    /// them, and not if the lines have no time.
+    pub(super) fn may_be_surrounded(&self) -> bool {
+        self.program.can_be_wrapped() && self.fills(Field::Time)
+    }
+
+    /// The definition of a format that was found in a log, for a person who knows the names of the
+    /// values and wants to write them into it: a known line with values after it.
+    ///
+    /// `None` for the formats of a definition or of the catalogue, and if something stands before
+    /// the lines, which no definition can describe.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::detect;
+    ///
+    /// let line = br#"192.0.2.7 - - [17/Dec/2025:09:03:01 +0000] "GET / HTTP/1.1" 200 5 "-" "a" 7 8"#;
+    /// let detection = detect(line);
+    /// let format = &detection.best().unwrap().format;
+    /// assert_eq!(format.name(), "COMBINED and 2 more values");
+    /// assert!(format.suggested_definition().unwrap().ends_with("$extra_1 $extra_2"));
+    /// ```
+    pub fn suggested_definition(&self) -> Option<&str> {
+        (self.is_surrounded && self.head.is_none()).then_some(&self.definition)
+    }
+
+    /// Whether the format is a known one with values after its lines or parts before them, which
+    /// were found in the log.
+    pub(super) fn is_surrounded(&self) -> bool {
+        self.is_surrounded
     }
 
     /// The program that reads the lines.

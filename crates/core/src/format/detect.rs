@@ -20,6 +20,7 @@ use super::program::mismatch::Mismatch;
 use super::program::wrapper::Wrapper;
 use super::read::line_parser::LineParser;
 use super::read::log_reader::{LineOutcome, LogReader};
+use super::surroundings::{Finder, Labels, SAMPLE_LINES_MAX};
 use crate::field::Field;
 use crate::line::Lines;
 use crate::record::Record;
@@ -33,6 +34,8 @@ pub(super) const BYTES_MAX: usize = 256 << 10;
 /// Longer lines are skipped: the garbage that a crash or a rotation leaves in a log would
 /// otherwise exhaust [`BYTES_MAX`].
 pub(super) const LINE_BYTES_MAX: usize = 64 << 10;
+/// Lines with something around them are a format of their own if they are one in this many.
+const SURROUNDED_SHARE: u64 = 20;
 /// Mismatches that are kept for each format, to show why lines fail.
 const MISMATCHES_MAX: usize = 5;
 
@@ -129,7 +132,8 @@ pub fn detect(bytes: &[u8]) -> Detection {
         return Detection { candidates: formats.iter().map(Candidate::new).collect() };
     }
     let mut candidates = ranked(formats, bytes, empty_lines as u64);
-    if let Some(wrapper) = wrapper_of(bytes) {
+    let wrapper = wrapper_of(bytes);
+    if let Some(wrapper) = wrapper {
         let mut inside = ranked(detected_formats(Some(wrapper)), bytes, empty_lines as u64);
         inside.retain(|candidate| candidate.parsed_lines > 0);
         let most = candidates.iter().map(|candidate| candidate.parsed_lines).max().unwrap_or(0);
@@ -138,10 +142,71 @@ pub fn detect(bytes: &[u8]) -> Detection {
             candidates = inside;
         }
     }
+    let surrounded = candidates
+        .first()
+        .map(|best| surrounded_candidates(best, bytes, wrapper, empty_lines as u64));
+    insert_by_rank(&mut candidates, surrounded.unwrap_or_default());
     if candidates.iter().all(|candidate| candidate.parsed_lines == 0) {
         rank_by_nearness(&mut candidates, bytes);
     }
     Detection { candidates }
+}
+
+/// The formats of lines with a known line inside, if the best of the known formats leaves such
+/// lines: one in [`SURROUNDED_SHARE`] of all, unless it matches none.
+///
+/// `wrapper` is around most lines, and `lines_before` empty lines are before `bytes`.
+fn surrounded_candidates(
+    best: &Candidate,
+    bytes: &[u8],
+    wrapper: Option<Wrapper>,
+    lines_before: u64,
+) -> Vec<Candidate> {
+    let left = best.lines - best.parsed_lines;
+    if left == 0 || best.parsed_lines > 0 && left * SURROUNDED_SHARE < best.lines {
+        return Vec::new();
+    }
+    let sample = sample_lines(best, bytes);
+    let mut finder = Finder::default();
+    let mut tries = wrapper.map(Some).into_iter().chain([None]).map(|wrapper| {
+        let formats = formats_in(wrapper, &sample, &mut finder);
+        let mut found = ranked(&formats, bytes, lines_before);
+        found.retain(|candidate| candidate.parsed_lines > 0);
+        found
+    });
+    tries.find(|found| !found.is_empty()).unwrap_or_default()
+}
+
+/// The formats that are found in lines, inside a wrapper or without one.
+fn formats_in(wrapper: Option<Wrapper>, lines: &[&[u8]], finder: &mut Finder) -> Vec<Arc<Format>> {
+    let Some(wrapper) = wrapper else {
+        return finder.formats(lines.iter().copied()).into_iter().map(Arc::new).collect();
+    };
+    let inside: Vec<Vec<u8>> = lines.iter().filter_map(|line| wrapper.inside(line)).collect();
+    let formats = finder.formats(inside.iter().map(Vec::as_slice));
+    formats.iter().filter_map(|format| format.wrapped_in(wrapper)).map(Arc::new).collect()
+}
+
+/// The first lines that a candidate does not match, and as many of all.
+fn sample_lines<'a>(candidate: &Candidate, bytes: &'a [u8]) -> Vec<&'a [u8]> {
+    let mut reader = LogReader::new(Arc::clone(&candidate.format));
+    let is_unread = |line: &&[u8]| {
+        candidate.parsed_lines == 0
+            || reader.read(line, |_, outcome| matches!(outcome, LineOutcome::Unparsed(_)))
+    };
+    let is_read = |line: &&[u8]| !line.is_empty() && line.len() <= LINE_BYTES_MAX;
+    let lines = || Lines::new(&bytes[..bytes.len().min(BYTES_MAX)]).map(|line| line.bytes);
+    let unread = lines().filter(is_read).filter(is_unread).take(SAMPLE_LINES_MAX / 2);
+    unread.chain(lines().filter(is_read).take(SAMPLE_LINES_MAX / 2)).collect()
+}
+
+/// Puts candidates among others, each before those that read fewer fields.
+fn insert_by_rank(candidates: &mut Vec<Candidate>, found: Vec<Candidate>) {
+    for candidate in found {
+        let is_worse = |other: &Candidate| other.fields < candidate.fields;
+        let at = candidates.iter().position(is_worse).unwrap_or(candidates.len());
+        candidates.insert(at, candidate);
+    }
 }
 
 /// Ranks candidates that match no line. The first are those that match without the first words of a
@@ -179,7 +244,7 @@ fn ranked(formats: &[Arc<Format>], bytes: &[u8], lines_before: u64) -> Vec<Candi
         }
     }
     let mut candidates: Vec<Candidate> =
-        attempts.into_iter().map(|attempt| attempt.candidate).collect();
+        attempts.into_iter().map(Attempt::into_candidate).collect();
     // The sort is stable.
     candidates.sort_by_key(rank);
     candidates
@@ -251,6 +316,7 @@ pub fn try_format(format: &Format, bytes: &[u8]) -> Candidate {
 struct Attempt<'a> {
     candidate: Candidate,
     reader: LogReader,
+    labels: Labels,
     /// The lines that have not been read.
     lines: Lines<'a>,
     /// The number of the next line, from 1.
@@ -264,7 +330,19 @@ impl<'a> Attempt<'a> {
     fn new(format: &Arc<Format>, bytes: &'a [u8], lines_before: u64) -> Self {
         let reader = LogReader::new(Arc::clone(format));
         let (candidate, lines) = (Candidate::new(format), Lines::new(bytes));
-        Self { candidate, reader, lines, number: lines_before + 1, bytes_read: 0 }
+        let labels = Labels::of(format);
+        Self { candidate, reader, labels, lines, number: lines_before + 1, bytes_read: 0 }
+    }
+
+    /// The candidate, which matches no line if the values contradict the names of its fields.
+    fn into_candidate(self) -> Candidate {
+        let mut candidate = self.candidate;
+        if let Some(reason) = self.labels.contradiction() {
+            (candidate.parsed_lines, candidate.fields) = (0, 0);
+            let reason = reason.to_owned();
+            candidate.mismatches = vec![LineMismatch { line: 1, column: 1, reason }];
+        }
+        candidate
     }
 
     /// Reads on until this many lines have been counted, or [`BYTES_MAX`] have been read.
@@ -285,12 +363,15 @@ impl<'a> Attempt<'a> {
     }
 
     fn read_line(&mut self, line: &[u8], number: u64) {
-        let candidate = &mut self.candidate;
+        let (candidate, labels) = (&mut self.candidate, &mut self.labels);
         let is_directive = self.reader.read(line, |parser, outcome| {
             if let LineOutcome::Unparsed(mismatch) = &outcome
                 && candidate.mismatches.len() < MISMATCHES_MAX
             {
                 candidate.closeness += nearness(parser, line, *mismatch);
+            }
+            if let LineOutcome::Record(record) = &outcome {
+                labels.add(record);
             }
             candidate.count(number, parser, outcome)
         });

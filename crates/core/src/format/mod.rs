@@ -17,8 +17,9 @@
 //!
 //! `notation` compiles a definition to a `program`, which [`Format`] (`compiled`) holds;
 //! `read` reads lines with it; `catalog` has the formats that are known by name; `detect`
-//! chooses one of them for a log, `companions` those of lines that it does not match, and `tracker`
-//! follows the format through a source.
+//! chooses one of them for a log, `surroundings` finds known lines inside others, `companions` has
+//! the formats of lines that the log's does not match, and `tracker` follows the format through a
+//! source.
 //!
 //! # Three layers
 //!
@@ -57,6 +58,7 @@ mod parse;
 mod placeholder;
 mod program;
 mod read;
+mod surroundings;
 mod tracker;
 
 pub use catalog::{FormatNotes, format_by_name, format_notes, known_formats};

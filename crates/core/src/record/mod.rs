@@ -223,6 +223,13 @@ impl<'a> Record<'a> {
         }
     }
 
+    /// Sets the format's own field `index`, or makes it absent.
+    pub(crate) fn put_extra(&mut self, index: usize, value: Option<&'a [u8]>) {
+        if let Some(extra) = self.extra.get_mut(index) {
+            *extra = value;
+        }
+    }
+
     /// Sets the format's own field `index`. An index beyond the format's fields is ignored.
     pub fn set_extra(&mut self, index: usize, value: &'a [u8]) {
         if let Some(extra) = self.extra.get_mut(index) {

@@ -122,10 +122,12 @@ fn real_logs_are_detected_and_only_broken_lines_do_not_fit() {
     // A closing quote is missing; identity and user are missing.
     assert_eq!(unparsed_lines(&fixtures::elastic_near_8899(), "COMBINED"), [20]);
     assert_eq!(unparsed_lines(&fixtures::bad_access_log(), "COMBINED"), [2]);
-    // Caddy's lines match, but not after the prefix of docker compose.
+    // The first file has the prefix of docker compose.
     let caddy = fixtures::caddy();
     all_fit(&caddy[1..], "CADDY");
-    for path in [&caddy[0], &fixtures::crlf(), &fixtures::invalid_utf8()] {
+    let best = detect(&std::fs::read(&caddy[0]).unwrap()).best().unwrap().clone();
+    assert_eq!((best.format.name(), best.parsed_lines), ("CADDY after NAME |", 4));
+    for path in [&fixtures::crlf(), &fixtures::invalid_utf8()] {
         assert!(detect(&std::fs::read(path).unwrap()).best().is_none(), "{}", path.display());
     }
 }

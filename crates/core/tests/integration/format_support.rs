@@ -12,6 +12,9 @@
 //! log: detection in the lines
 //! > line
 //!   COMBINED 1/1
+//! detect: the format detected in the lines, its definition, and the lines read with it
+//! > line; `^[` is an escape character
+//!   name, then the outcomes
 //! read: reading the lines with the format, with the directives between them
 //! > line
 //!   client = 192.0.2.1
@@ -92,6 +95,8 @@ pub(crate) fn answer(text: &str) -> String {
             String::new()
         } else if line.starts_with("log:") {
             describe(&detect(more(">").join("\n").as_bytes()))
+        } else if line.starts_with("detect:") {
+            detected(&more(">").join("\n").replace("^[", "\u{1b}"))
         } else if line.starts_with("read:") {
             let parser = parser.as_ref().expect("a format comes before its lines");
             read(parser.format(), more(">").join("\n").as_bytes())
@@ -130,6 +135,14 @@ pub(crate) fn outcome(parser: &mut LineParser, line: &[u8]) -> String {
         }
         Err(mismatch) => format!("mismatch {}: {}\n", mismatch.at + 1, parser.explain(mismatch)),
     }
+}
+
+/// The format of a log, and the outcome of its lines.
+fn detected(log: &str) -> String {
+    let detection = detect(log.as_bytes());
+    let Some(best) = detection.best() else { return describe(&detection) };
+    let format = &best.format;
+    format!("{}\n{}\n{}", format.name(), format.definition(), read(format, log.as_bytes()))
 }
 
 /// The outcome of the lines of a log.

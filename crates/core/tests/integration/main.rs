@@ -13,6 +13,7 @@ mod format_json;
 mod format_nginx;
 mod format_properties;
 mod format_support;
+mod format_surroundings;
 mod format_tracker;
 mod format_wrappers;
 mod histogram;

@@ -19,6 +19,7 @@ use memchr::{memchr, memmem};
 
 use super::mismatch::{Explanation, Mismatch, Reason};
 use super::sink::{LineState, Sink};
+use super::tail::Tail;
 use crate::field::Field;
 use crate::line::short_memchr;
 use crate::record::Record;
@@ -29,6 +30,8 @@ use crate::value::{CLF_LENGTH, Strftime, TimeKind};
 pub(in crate::format) struct LineProgram {
     pub(in crate::format) prefix: Box<[u8]>,
     pub(in crate::format) values: Vec<Value>,
+    /// The values that may stand after the last one.
+    pub(in crate::format) tail: Option<Tail>,
 }
 
 /// One value and its end.
@@ -314,6 +317,23 @@ impl LineProgram {
         record: &mut Record<'a>,
         state: &mut LineState,
     ) -> Result<(), Mismatch> {
+        let at = self.read_values(line, record, state)?;
+        match &self.tail {
+            _ if at == line.len() => Ok(()),
+            Some(tail) => tail.read(line, at, record, state),
+            None => Err(at),
+        }
+        .map_err(|at| Mismatch::new(at, Reason::Trailing))
+    }
+
+    /// Reads the values of a line. Returns the offset after the last one.
+    #[inline]
+    pub(in crate::format) fn read_values<'a>(
+        &self,
+        line: &'a [u8],
+        record: &mut Record<'a>,
+        state: &mut LineState,
+    ) -> Result<usize, Mismatch> {
         let (_, mut at) =
             expect(line, 0, &self.prefix).map_err(|at| Mismatch::new(at, Reason::Prefix))?;
         for (index, value) in self.values.iter().enumerate() {
@@ -327,10 +347,7 @@ impl LineProgram {
                 .ok_or(Mismatch::new(at, Reason::Value(index as u16)))?;
             at = next;
         }
-        if at < line.len() {
-            return Err(Mismatch::new(at, Reason::Trailing));
-        }
-        Ok(())
+        Ok(at)
     }
 
     /// Describes a mismatch.
@@ -357,6 +374,17 @@ impl LineProgram {
     /// most, because a field is filled once.
     pub(in crate::format) fn has_request_target(&self) -> bool {
         self.values.iter().any(|value| value.sink.is_request_target())
+    }
+
+    /// The same program for lines that go on after the last value, which ends at a space then.
+    pub(in crate::format) fn with_tail(mut self, tail: Tail) -> Self {
+        if let Some(last) = self.values.last_mut()
+            && last.end == End::Line
+        {
+            last.end = End::FirstWord;
+        }
+        self.tail = Some(tail);
+        self
     }
 
     /// Whether a time is among the values.

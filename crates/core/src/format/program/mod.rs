@@ -30,6 +30,7 @@
 pub(super) mod delimited;
 pub(super) mod directive;
 pub(super) mod handwritten;
+pub(super) mod head;
 pub(super) mod json;
 pub(super) mod line_program;
 pub(super) mod mismatch;
@@ -37,6 +38,7 @@ pub(super) mod packed;
 pub(super) mod quoted_line;
 pub(super) mod sink;
 pub(super) mod span;
+pub(super) mod tail;
 pub(super) mod wrapper;
 
 use self::delimited::DelimitedProgram;

@@ -11,6 +11,7 @@
 
 use super::line_program::{End, LineProgram};
 use super::sink::{LineState, Sink};
+use super::tail::Tail;
 use crate::field::Field;
 use crate::line::short_memchr;
 use crate::record::Record;
@@ -26,6 +27,8 @@ use crate::value::{CLF_LENGTH, TimeKind, usual_client_length};
 pub(in crate::format) struct QuotedLine {
     /// The meanings of the texts after the size.
     texts: Vec<Text>,
+    /// The values that may stand after the texts.
+    tail: Option<Tail>,
 }
 
 /// A text in quotes.
@@ -79,7 +82,7 @@ impl QuotedLine {
                 _ => None,
             }
         });
-        Some(Self { texts: texts.collect::<Option<_>>()? })
+        Some(Self { texts: texts.collect::<Option<_>>()?, tail: program.tail.clone() })
     }
 
     /// The number of quotes in a line.
@@ -123,7 +126,12 @@ impl QuotedLine {
             return None;
         }
         let (bytes, bytes_end) = size(line, status_start + 4)?;
-        self.parse_texts(line, bytes_end, quotes, record)?;
+        let end = self.parse_texts(line, bytes_end, quotes, record)?;
+        match &self.tail {
+            None if end == line.len() => {}
+            None => return None,
+            Some(tail) => tail.read_again(line, end, record, state)?,
+        }
 
         record.time = Some(state.clf_times.parse(time)?);
         record.set_text(Field::Client, &line[..client]);
@@ -134,7 +142,7 @@ impl QuotedLine {
         Some(())
     }
 
-    /// Reads the texts after the size, to the end of the line.
+    /// Reads the texts after the size. Returns the offset after the last one.
     #[inline]
     fn parse_texts<'a>(
         &self,
@@ -142,7 +150,7 @@ impl QuotedLine {
         mut at: usize,
         quotes: impl Fn(usize) -> usize,
         record: &mut Record<'a>,
-    ) -> Option<()> {
+    ) -> Option<usize> {
         for (index, text) in self.texts.iter().enumerate() {
             let (open, close) = (quotes(2 * index + 2), quotes(2 * index + 3));
             if open != at + 1 || line.get(at) != Some(&b' ') || !ends_text(line, close, b"\"") {
@@ -155,7 +163,7 @@ impl QuotedLine {
             }
             at = close + 1;
         }
-        (at == line.len()).then_some(())
+        Some(at)
     }
 }
 
@@ -169,7 +177,7 @@ fn ends_at(end: &End, text: &[u8]) -> bool {
         | End::TextBeforeTime(end)
         | End::Quote(end)
         | End::ClfTime(end) => **end == *text,
-        End::Line => text.is_empty(),
+        End::Line | End::FirstWord => text.is_empty(),
         _ => false,
     }
 }

@@ -343,7 +343,7 @@ impl Sink {
             Self::Client | Self::ClientAfterHost | Self::ClientAndPort { .. } => {
                 "a client address or host name"
             }
-            Self::User => "a user: it holds an address, a date or a dash of another value",
+            Self::User => "a user: it holds an address, a host, a date or a dash of another value",
             Self::Identity => "an identity: it is an address",
             Self::HostAndPort { .. } => "a host, with or without a port",
             Self::Status => "a status of three digits",
@@ -365,7 +365,8 @@ impl Sink {
 }
 
 /// Whether the value can be a user. A server writes a dash for none, so a dash with more text after
-/// it, an address and a date belong to other values: those of a line with a value more.
+/// it, host names alone, an address, a text in brackets and a date belong to other values: those of a
+/// line with a value more.
 fn is_user(value: &[u8]) -> bool {
     let Some(length) = memchr::memchr(b' ', value) else { return true };
     let is_date = |word: &[u8]| {
@@ -376,7 +377,13 @@ fn is_user(value: &[u8]) -> bool {
                 || matches!((word[4], word[7]), (b'-', b'-')))
     };
     let mut words = value.split(|byte| *byte == b' ');
-    &value[..length] != b"-" && !words.any(|word| is_address(word) || is_date(word))
+    let is_other = |word: &[u8]| {
+        let is_bracket = word.starts_with(b"[") && word.ends_with(b"]");
+        is_bracket || is_address(word) || is_date(word)
+    };
+    let is_host = |word: &[u8]| word == b"-" || word.contains(&b'.') && is_host(word);
+    let are_hosts = words.clone().all(is_host);
+    &value[..length] != b"-" && !are_hosts && !words.any(is_other)
 }
 
 /// Whether the value is an address, as opposed to a host name.

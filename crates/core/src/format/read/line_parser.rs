@@ -74,7 +74,9 @@ impl LineParser {
     pub fn new(format: Arc<Format>) -> Self {
         let has_time = format.program().has_time_parts();
         let fast_path = match format.program() {
-            Program::Line(program) if format.wrapper().is_none() => QuotedLine::of(program),
+            Program::Line(program) if format.wrapper().is_none() && format.head().is_none() => {
+                QuotedLine::of(program)
+            }
             _ => None,
         };
         let state = LineState { year_reference_s: format.year_reference(), ..Default::default() };
@@ -285,6 +287,36 @@ impl LineParser {
     /// Reads the line inside a wrapper, or a line without one, and determines its time.
     #[inline]
     fn parse_inside<'a>(
+        &mut self,
+        line: &'a [u8],
+        decoded: &mut DecodeBuffer<'a>,
+        record: &mut Record<'a>,
+    ) -> Result<(), Mismatch> {
+        if self.format.head().is_some() {
+            return self.parse_after_head(line, decoded, record);
+        }
+        self.parse_line(line, decoded, record)
+    }
+
+    /// Reads a line with its head.
+    fn parse_after_head<'a>(
+        &mut self,
+        line: &'a [u8],
+        decoded: &mut DecodeBuffer<'a>,
+        record: &mut Record<'a>,
+    ) -> Result<(), Mismatch> {
+        let format = Arc::clone(&self.format);
+        let Some(head) = format.head() else { return Ok(()) };
+        let start = head.read(line, record)?;
+        self.parse_line(&line[start..], decoded, record)
+            .map_err(|mismatch| Mismatch::new(start + mismatch.at, mismatch.reason))?;
+        head.set_client(record);
+        Ok(())
+    }
+
+    /// Reads a line without its wrapper and its head.
+    #[inline]
+    fn parse_line<'a>(
         &mut self,
         line: &'a [u8],
         decoded: &mut DecodeBuffer<'a>,

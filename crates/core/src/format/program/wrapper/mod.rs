@@ -133,6 +133,20 @@ impl Wrapper {
         }
     }
 
+    /// The line inside a line.
+    pub(in crate::format) fn inside(self, line: &[u8]) -> Option<Vec<u8>> {
+        let start = match self {
+            Self::Syslog => syslog::read(line).ok()?.body,
+            Self::Cri => cri(line).ok()?.0,
+            Self::Docker => {
+                let mut text = Vec::new();
+                DockerReader::new().unwrap(line, &mut text).ok()?;
+                return Some(text);
+            }
+        };
+        Some(line[start..].to_vec())
+    }
+
     /// Reads the wrapper and returns the start of the line inside and the wrapper's time. Stores
     /// its extra fields from index `extra` on. An escaping wrapper has been removed before.
     pub(in crate::format) fn read<'a>(

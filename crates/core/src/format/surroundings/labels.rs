@@ -1,0 +1,64 @@
+//! Whether the values of a log are those that a format's names state.
+//!
+//! A text format takes a value for what stands in its place: any text before the client for a virtual
+//! host, any quoted text at the end for `X-Forwarded-For`. If the values of most lines are of another
+//! kind, the format does not fit, although every line matches it.
+
+use super::evidence::{Evidence, FORWARDED_FOR, FirstValues};
+use crate::field::Field;
+use crate::format::compiled::Format;
+use crate::format::program::Program;
+use crate::record::Record;
+
+/// The values of some lines that a format names by their place alone.
+#[derive(Debug)]
+pub(in crate::format) struct Labels {
+    forwarded: Option<(usize, Evidence)>,
+    first_values: Option<FirstValues>,
+}
+
+impl Labels {
+    /// No lines of a format.
+    pub(in crate::format) fn of(format: &Format) -> Self {
+        let program = match format.program() {
+            Program::Line(program) => Some(program),
+            _ => None,
+        };
+        let is_forwarded = |name: &String| name == FORWARDED_FOR;
+        let forwarded = format.extra_fields().iter().position(is_forwarded);
+        let forwarded = forwarded.filter(|_| program.is_some() && !format.is_surrounded());
+        let begins_with_host = program
+            .and_then(|program| program.values.first())
+            .is_some_and(|value| value.sink.fields() == [Field::Host]);
+        Self {
+            forwarded: forwarded.map(|index| (index, Evidence::default())),
+            first_values: begins_with_host.then(FirstValues::default),
+        }
+    }
+
+    /// Adds the record of a line.
+    pub(in crate::format) fn add(&mut self, record: &Record<'_>) {
+        if let Some((index, evidence)) = &mut self.forwarded
+            && let Some(value) = record.extra(*index)
+        {
+            evidence.add(value);
+        }
+        if let Some(values) = &mut self.first_values
+            && let (Some(host), Some(client)) =
+                (record.text(Field::Host), record.text(Field::Client))
+        {
+            values.add(host, client);
+        }
+    }
+
+    /// Why most values are not of the kind that the format states, if so.
+    pub(in crate::format) fn contradiction(&self) -> Option<&'static str> {
+        let (forwarded, first) = (self.forwarded.as_ref(), self.first_values.as_ref());
+        if forwarded.is_some_and(|(_, evidence)| evidence.contradicts_addresses()) {
+            return Some("the last value is not X-Forwarded-For: it is no address in most lines");
+        }
+        first
+            .is_some_and(FirstValues::contradict_hosts)
+            .then_some("the first value is not a virtual host in most lines")
+    }
+}

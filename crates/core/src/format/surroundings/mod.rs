@@ -1,0 +1,226 @@
+//! Known lines with other text around them: values after the line, and parts before it.
+//!
+//! ```text
+//! web-1  | 192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] "GET / HTTP/1.1" 200 5 rt=0.012
+//! `- head -'-------------------- a known line --------------------------------'- tail -'
+//! ```
+//!
+//! What people append, prefix or wrap differs from server to server, so it is in no catalogue. It is
+//! found in the first lines that no known format matches: the parts before a line must be of the same
+//! kinds in several lines, and the values after it become fields by their key or their place
+//! (`tail_fields`). Names need evidence (`evidence`).
+
+mod evidence;
+mod head_fields;
+mod labels;
+mod tail_fields;
+
+use std::sync::{Arc, LazyLock};
+
+use self::head_fields::HeadSample;
+pub(super) use self::labels::Labels;
+use self::tail_fields::TailSample;
+use super::catalog::known_formats;
+use super::compiled::Format;
+use super::program::Program;
+use super::program::head::{HeadKind, PARTS_MAX, part_at, skip_blanks};
+use super::program::line_program::LineProgram;
+use super::program::sink::LineState;
+use super::program::tail::{Quote, Tail, TailValue, TailValues};
+use super::read::line_parser::LineParser;
+use crate::field::Field;
+use crate::record::Record;
+use crate::value::TimeParts;
+
+/// The most lines that are looked at.
+pub(super) const SAMPLE_LINES_MAX: usize = 64;
+/// The most formats that are found in them.
+const FORMATS_MAX: usize = 2;
+/// The most bytes before a line.
+const HEAD_BYTES_MAX: usize = 512;
+
+/// Definitions in the notation of nginx of known formats in another notation.
+const DEFINITIONS: [(&str, &str); 4] = [
+    (
+        "COMBINED",
+        r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent""#,
+    ),
+    ("COMMON", r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent"#),
+    (
+        "VCOMBINED",
+        r#"$host $remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent""#,
+    ),
+    (
+        "VCOMMON",
+        r#"$host $remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent"#,
+    ),
+];
+
+/// A known format whose lines may have something around them.
+struct Base {
+    format: &'static Format,
+    /// The definition in the notation of nginx, if the line may have a tail.
+    definition: Option<&'static str>,
+    /// The program of the line up to its tail.
+    line: Option<LineProgram>,
+}
+
+/// Known formats that are another one and a value, whose name needs evidence.
+const WITH_A_TAIL: [&str; 4] = ["MAIN", "VMAIN", "COMBINEDTIME", "ICECAST"];
+
+static BASES: LazyLock<Vec<Base>> = LazyLock::new(|| {
+    let is_base =
+        |format: &&Format| format.may_be_surrounded() && !WITH_A_TAIL.contains(&format.name());
+    known_formats().iter().filter(is_base).map(Base::of).collect()
+});
+
+impl Base {
+    fn of(format: &'static Format) -> Self {
+        let table = DEFINITIONS.into_iter().find(|(name, _)| *name == format.name());
+        let nginx = format.definition().starts_with('$').then(|| format.definition());
+        let definition = table.map(|(_, definition)| definition).or(nginx);
+        let open = Tail { keys: Vec::new(), places: Vec::new(), more: usize::MAX };
+        let line = match format.program() {
+            Program::Line(program) if definition.is_some() => Some(program.clone().with_tail(open)),
+            _ => None,
+        };
+        Self { format, definition, line }
+    }
+}
+
+/// A known line inside a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Found {
+    /// The index of its format.
+    base: usize,
+    /// The kinds of the parts before it.
+    head: Vec<HeadKind>,
+    /// Its offset.
+    start: usize,
+    /// The offset of its tail, or the end of the line.
+    tail: usize,
+}
+
+impl Found {
+    /// Whether two lines have the same known line inside and the same kinds of parts before it.
+    fn has_shape_of(&self, other: &Self) -> bool {
+        self.base == other.base && self.head == other.head
+    }
+}
+
+/// Finds known lines.
+#[derive(Debug, Clone)]
+pub(super) struct Finder {
+    parsers: Vec<LineParser>,
+    state: LineState,
+    memory: Vec<u8>,
+}
+
+impl Default for Finder {
+    fn default() -> Self {
+        let parser = |base: &Base| LineParser::new(Arc::new(base.format.clone()));
+        let parsers = BASES.iter().map(parser).collect();
+        Self { parsers, state: LineState::default(), memory: Vec::new() }
+    }
+}
+
+impl Finder {
+    /// The formats of lines that are in no known format, but have a known line inside, the most
+    /// frequent first.
+    pub(super) fn formats<'a>(&mut self, lines: impl Iterator<Item = &'a [u8]>) -> Vec<Format> {
+        let mut shapes: Vec<Vec<(&[u8], Found)>> = Vec::new();
+        for line in lines.take(SAMPLE_LINES_MAX) {
+            let Some(found) = self.find(line) else { continue };
+            match shapes.iter_mut().find(|lines| lines[0].1.has_shape_of(&found)) {
+                Some(lines) => lines.push((line, found)),
+                None => shapes.push(vec![(line, found)]),
+            }
+        }
+        shapes.sort_by_key(|lines| std::cmp::Reverse(lines.len()));
+        shapes.truncate(FORMATS_MAX);
+        shapes.iter().map(|lines| format_of(&BASES[lines[0].1.base], lines)).collect()
+    }
+
+    /// The first known line in a line, with something around it. Of several formats at one place,
+    /// the one that reads the most fields.
+    fn find(&mut self, line: &[u8]) -> Option<Found> {
+        let (mut start, mut head) = (skip_blanks(line, 0), Vec::new());
+        while head.len() <= PARTS_MAX && start <= HEAD_BYTES_MAX {
+            let best = (0..BASES.len()).filter_map(|base| {
+                let (fields, length) = self.read(base, &line[start..])?;
+                Some((fields, std::cmp::Reverse(base), start + length))
+            });
+            if let Some((_, std::cmp::Reverse(base), tail)) = best.max() {
+                let is_bare = head.is_empty() && tail == line.len();
+                return (!is_bare).then_some(Found { base, head, start, tail });
+            }
+            let part = part_at(line, start)?;
+            // Another line, which was torn.
+            if part.kind == HeadKind::Bracket
+                && matches!(part.text, [_, _, b'/', _, _, _, b'/', ..])
+            {
+                return None;
+            }
+            head.push(part.kind);
+            start = part.next;
+        }
+        None
+    }
+
+    /// Reads a line in a known format. Returns the number of its fields and the offset of its tail.
+    fn read(&mut self, base: usize, line: &[u8]) -> Option<(usize, usize)> {
+        let known = &BASES[base];
+        let mut record = Record::with_extra_fields(known.format.extra_fields().len());
+        let end = match &known.line {
+            Some(program) => {
+                self.state.time = TimeParts::default();
+                let end = program.read_values(line, &mut record, &mut self.state).ok()?;
+                self.state.time.finish()?;
+                if end < line.len() && is_torn(line, end) {
+                    return None;
+                }
+                end
+            }
+            None => {
+                let parser = &mut self.parsers[base];
+                parser.parse_decoding(line, &mut self.memory, &mut record).ok()?;
+                record.time?;
+                line.len()
+            }
+        };
+        if known.format.fills(Field::Client) && record.text(Field::Client).is_none() {
+            return None;
+        }
+        let host = record.text(Field::Host);
+        let is_named = matches!(known.format.program(), Program::Line(_));
+        if is_named && !host.is_none_or(|host| host == b"-" || evidence::is_virtual_host(host)) {
+            return None;
+        }
+        let fields = Field::TEXT.iter().filter(|field| record.text(**field).is_some()).count();
+        let extra = (0..known.format.extra_fields().len())
+            .filter(|index| record.extra(*index).is_some())
+            .count();
+        Some((fields + extra, end))
+    }
+}
+
+/// Whether what stands after a line is no tail: the rest of a torn line, with a quote that is not
+/// closed, or another line.
+fn is_torn(line: &[u8], at: usize) -> bool {
+    let is_open = |value: TailValue<'_>| value.quote == Quote::None && value.text.contains(&b'"');
+    memchr::memmem::find(&line[at..], b" HTTP/").is_some()
+        || TailValues::new(line, at).is_none_or(|mut values| values.any(is_open))
+}
+
+/// The format of lines with the same known line inside and the same kinds of parts before it.
+fn format_of(base: &Base, lines: &[(&[u8], Found)]) -> Format {
+    let (mut tails, mut heads) = (TailSample::default(), HeadSample::default());
+    for (line, found) in lines {
+        tails.add(&line[found.start..], found.tail - found.start);
+        let client = line[found.start..].split(|byte| *byte == b' ').next().unwrap_or_default();
+        heads.add(&line[..found.start], line, client);
+    }
+    let tailed = base.definition.and_then(|text| tails.put_after(base.format, text));
+    let format = tailed.unwrap_or_else(|| base.format.clone());
+    if heads.is_empty() { format } else { heads.put_before(format) }
+}
