@@ -3,7 +3,7 @@
 //! Both filter packets. A rule about new connections (`--ctstate NEW`, `ct state new`, `--syn`)
 //! counts connections, and a log has requests: each counts as a connection. The arithmetic is that
 //! of `xt_hashlimit.c` and `xt_limit.c` (credits that come evenly, up to the burst: a token bucket),
-//! of `xt_recent.c` (hits within the last seconds, those rejected included: a sliding log) and of
+//! of `xt_recent.c` (hits within the last seconds; a rejected packet is none, one or two) and of
 //! `nft_limit.c` (the same bucket, whose size is what the rate gives in a second and the burst).
 
 use super::{Preset, client};
@@ -107,7 +107,7 @@ fn of_iptables(line: &[Word<'_>], is_set: bool) -> Result<Option<Preset>, RuleEr
         let number = word.text.parse().ok().filter(|number| (1..=max).contains(number));
         number.ok_or_else(|| word.error(format!("`{}` is not a number from 1 to {max}", word.text)))
     };
-    let mut notes = notes(line);
+    let notes = notes(line);
     let burst = after(&["--hashlimit-burst", "--limit-burst"]).map(|word| number(word, 10_000));
     let burst = burst.transpose()?.unwrap_or(BURST);
     let name = after(&["--hashlimit-name", "--name"]).map(|word| word.text.to_owned());
@@ -116,33 +116,19 @@ fn of_iptables(line: &[Word<'_>], is_set: bool) -> Result<Option<Preset>, RuleEr
         let hits = after(&["--hitcount"]).map(|word| number(word, HITS_MAX)).transpose()?;
         let hits = hits.unwrap_or(1);
         let window_ns = number(seconds, 31_536_000)? * 1_000_000_000;
-        if has("--rcheck") {
-            let check = line.iter().find(|word| word.text == "--rcheck").copied();
-            notes.extend(check.map(|word| {
-                word.error(
-                "`--rcheck` does not count the packets that it rejects; here they count, as with \
-                 `--update`",
-            )
-            }));
-        }
-        if is_set && has("--update") {
-            let update = line.iter().find(|word| word.text == "--update").copied();
-            notes.extend(update.map(|word| {
-                word.error(
-                    "a packet that `--set` and `--update` both see counts twice if it is rejected; \
-                     here it counts once, so more may be rejected than is shown",
-                )
-            }));
-        }
-        let count = hits - u64::from(is_set);
+        // `recent_mt` adds a hit for `--set`, and for `--update` if it matches. A line that rejects
+        // keeps a packet from the lines after it.
+        let (count, algorithm) = match (is_set, has("--rcheck")) {
+            (false, false) => (hits, Algorithm::SlidingLog),
+            (false, true) => (hits, Algorithm::SlidingRing),
+            (true, true) => (hits - 1, Algorithm::SlidingLog),
+            (true, false) => (hits - 1, Algorithm::RecentHits),
+        };
         if count == 0 {
             return Err(seconds.error("a hitcount of 1 rejects every packet; write 2 or more"));
         }
-        let limit = Limit {
-            name,
-            key: LimitKey(client()),
-            ..Limit::new(count, window_ns, Algorithm::SlidingLog)
-        };
+        let limit =
+            Limit { name, key: LimitKey(client()), ..Limit::new(count, window_ns, algorithm) };
         return Ok(Some(Preset { limit, notes }));
     }
     let rate = after(&["--hashlimit-above", "--hashlimit-upto", "--hashlimit", "--limit"]);
@@ -281,7 +267,19 @@ mod tests {
             ),
             (
                 "iptables -A INPUT -m state --state NEW -m recent --set\niptables -A INPUT -m state --state NEW -m recent --update --seconds 60 --hitcount 10 -j DROP",
+                "limit 9 requests in 1m by client as sliding-log, with two hits for each rejected request",
+            ),
+            (
+                "iptables -A INPUT -m recent --set\niptables -A INPUT -m recent --rcheck --seconds 60 --hitcount 10 -j DROP",
                 "limit 9 requests in 1m by client as sliding-log",
+            ),
+            (
+                "iptables -A INPUT -m recent --update --seconds 60 --hitcount 4 -j DROP\niptables -A INPUT -m recent --set -j ACCEPT",
+                "limit 4 requests in 1m by client as sliding-log",
+            ),
+            (
+                "iptables -A INPUT -m recent --rcheck --seconds 60 --hitcount 4 -j DROP\niptables -A INPUT -m recent --set -j ACCEPT",
+                "limit 4 requests in 1m by client as sliding",
             ),
         ] {
             assert!(looks_like_iptables(text), "{text}");

@@ -84,15 +84,9 @@ fn call(text: &str, at: usize) -> Result<Preset, RuleError> {
         notes.push(error(condition));
     }
     let effect = Effect {
-        hold: block_ns.map(|pause_ns| Hold { pause_ns, spares_first: false }),
+        hold: block_ns.map(|length_ns| Hold { length_ns, is_renewed: false, spares_first: false }),
         ..Effect::default()
     };
-    if block_ns.is_some() {
-        notes.push(error(
-            "a key over the limit is blocked for the time given; here it is rejected until it \
-             pauses for that time",
-        ));
-    }
     let algorithm = Algorithm::TokenBucket { delay_ns: 0, forget_s: None };
     let limit = Limit { key, effect, ..Limit::new(count, period_ns, algorithm) };
     Ok(Preset { limit, notes })
@@ -145,8 +139,8 @@ mod tests {
             ),
             (
                 "\"rw\" + client.ip + req.http.host, 2, 1m, 30s",
-                "limit 2 requests in 1m by client, host as token-bucket burst 2; then rejected until a pause of 30s",
-                2,
+                "limit 2 requests in 1m by client, host as token-bucket burst 2; then rejected for 30s",
+                1,
             ),
             ("\"all\", 1000, 1s", "limit 1000 requests in 1s as token-bucket burst 1000", 2),
         ] {

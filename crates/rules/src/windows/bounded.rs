@@ -35,6 +35,7 @@ pub(super) fn evaluate(
             Windows::Sliding(window_ns).peak(times_ns, |_, _| {})
         }
         Algorithm::SlidingLog => count(limit, times_ns, Windows::Sliding(window_ns), outcomes),
+        Algorithm::RecentHits => recent_hits(limit, times_ns, outcomes),
         Algorithm::FixedWindow => count(limit, times_ns, Windows::Fixed(window_ns), outcomes),
         Algorithm::FirstWindow => first_window(limit, times_ns, outcomes),
         Algorithm::TwoPeriods => bounded_periods::evaluate(limit, times_ns, outcomes),
@@ -140,6 +141,21 @@ impl Windows {
 fn count(limit: &Limit, times_ns: &[i64], windows: Windows, outcomes: &mut Vec<Outcome>) -> Peak {
     windows.peak(times_ns, |surely, possibly| {
         outcomes.push(Outcome::bounded(surely > limit.count, possibly <= limit.count));
+    })
+}
+
+/// Counts each request once, and again if it was rejected.
+fn recent_hits(limit: &Limit, times_ns: &[i64], outcomes: &mut Vec<Outcome>) -> Peak {
+    // The least and the most hits up to each position.
+    let mut sums = vec![(0, 0)];
+    Windows::Sliding(limit.window_ns as i64).peak(times_ns, |surely, possibly| {
+        let at = sums.len() - 1;
+        let (least, most) = sums[at];
+        let since = |count: u64| sums[at + 1 - usize::try_from(count).unwrap_or(1)];
+        let hits = (least - since(surely).0 + 1, most - since(possibly).1 + 1);
+        let (is_rejected, has_passed) = (hits.0 > limit.count, hits.1 <= limit.count);
+        outcomes.push(Outcome::bounded(is_rejected, has_passed));
+        sums.push((least + 1 + u64::from(is_rejected), most + 2 - u64::from(has_passed)));
     })
 }
 

@@ -68,20 +68,24 @@ fn until(time_ns: i128, now_ns: i64) -> u64 {
 /// The times of the requests within the window.
 ///
 /// Without rejected requests, this is `allowed` of caddy-ratelimit: a request passes if the `count`
-/// last ones that passed are not all within the window. With them, it is a sliding log. It stores no
-/// more times than it needs to decide, so the count of a request far over the limit may be too low.
+/// last ones that passed are not all within the window. With them, it is a sliding log; in a list of
+/// `xt_recent`, a rejected request is two hits. It stores no more times than it needs to decide, so
+/// the count of a request far over the limit may be too low.
 #[derive(Debug, Default)]
-pub(super) struct SlidingTimes<const COUNTS_REJECTED: bool> {
+pub(super) struct SlidingTimes<const HITS_OF_REJECTED: usize> {
     times: VecDeque<i64>,
 }
 
 /// The counter of [`Algorithm::SlidingRing`].
-pub(super) type SlidingRing = SlidingTimes<false>;
+pub(super) type SlidingRing = SlidingTimes<0>;
 
 /// The counter of [`Algorithm::SlidingLog`].
-pub(super) type SlidingLog = SlidingTimes<true>;
+pub(super) type SlidingLog = SlidingTimes<1>;
 
-impl<const COUNTS_REJECTED: bool> Counter for SlidingTimes<COUNTS_REJECTED> {
+/// The counter of [`Algorithm::RecentHits`].
+pub(super) type RecentHits = SlidingTimes<2>;
+
+impl<const HITS_OF_REJECTED: usize> Counter for SlidingTimes<HITS_OF_REJECTED> {
     type Settings = Window;
 
     fn settings(limit: &Limit) -> Window {
@@ -92,14 +96,13 @@ impl<const COUNTS_REJECTED: bool> Counter for SlidingTimes<COUNTS_REJECTED> {
         while self.times.front().is_some_and(|first| window.has_left(*first, now_ns)) {
             self.times.pop_front();
         }
-        if COUNTS_REJECTED && self.times.len() >= window.times_max {
+        while HITS_OF_REJECTED > 0 && self.times.len() >= window.times_max {
             self.times.pop_front();
         }
         let count = self.times.len() as u64 + 1;
         let is_rejected = count > window.count;
-        if COUNTS_REJECTED || !is_rejected {
-            self.times.push_back(now_ns);
-        }
+        let hits = if is_rejected { HITS_OF_REJECTED } else { 1 };
+        self.times.extend(std::iter::repeat_n(now_ns, hits));
         Outcome::of(is_rejected, count as f64)
     }
 
@@ -118,7 +121,7 @@ impl<const COUNTS_REJECTED: bool> Counter for SlidingTimes<COUNTS_REJECTED> {
     }
 }
 
-impl<const COUNTS_REJECTED: bool> KeyState for SlidingTimes<COUNTS_REJECTED> {
+impl<const HITS_OF_REJECTED: usize> KeyState for SlidingTimes<HITS_OF_REJECTED> {
     fn heap_bytes(&self) -> usize {
         self.times.capacity() * size_of::<i64>()
     }

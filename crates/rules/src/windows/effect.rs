@@ -35,19 +35,21 @@ pub(super) fn apply(
     more_rejected.saturating_sub(of_hold)
 }
 
-/// Rejects the requests after one over the limit, until a pause. Returns how many undecided ones it
-/// rejects.
+/// Rejects the requests after one over the limit, until the hold ends. Returns how many undecided
+/// ones it rejects.
 fn apply_hold(hold: Hold, times_ns: &[i64], is_exact: bool, outcomes: &mut [Outcome]) -> u64 {
     let mut rejected = 0;
-    let spread_ns = if is_exact { 0 } else { SECOND_SPREAD_NS.unsigned_abs() };
+    let spread_ns = if is_exact { 0 } else { SECOND_SPREAD_NS };
+    let length_ns = i64::try_from(hold.length_ns).unwrap_or(i64::MAX);
     let mut held = Verdict::Passed;
-    let mut last_ns = None;
+    // The times from which it surely, and possibly, lasts.
+    let (mut surely_ns, mut possibly_ns) = (0_i64, 0_i64);
     for (now_ns, outcome) in times_ns.iter().zip(outcomes) {
-        let pause_ns =
-            last_ns.replace(*now_ns).map_or(0, |last| now_ns.saturating_sub(last).unsigned_abs());
-        if pause_ns >= hold.pause_ns.saturating_add(spread_ns) {
+        if now_ns.saturating_sub(possibly_ns) >= length_ns.saturating_add(spread_ns) {
             held = Verdict::Passed;
-        } else if pause_ns.saturating_add(spread_ns) >= hold.pause_ns && held != Verdict::Passed {
+        } else if now_ns.saturating_sub(surely_ns).saturating_add(spread_ns) >= length_ns
+            && held != Verdict::Passed
+        {
             held = Verdict::Undecided;
         }
         let over = outcome.verdict;
@@ -57,6 +59,14 @@ fn apply_hold(hold: Hold, times_ns: &[i64], is_exact: bool, outcomes: &mut [Outc
             (Verdict::Undecided, _) | (_, Verdict::Undecided) => Verdict::Undecided,
             _ => Verdict::Passed,
         };
+        // A request that may begin a hold may be in one that began before.
+        let may_begin = before != Verdict::Rejected && over != Verdict::Passed;
+        if hold.is_renewed || may_begin {
+            possibly_ns = *now_ns;
+        }
+        if hold.is_renewed || (may_begin && before == Verdict::Passed) {
+            surely_ns = *now_ns;
+        }
         let shown = if hold.spares_first { before } else { held };
         rejected += u64::from(over == Verdict::Undecided && shown == Verdict::Rejected);
         if shown != over {
@@ -84,7 +94,7 @@ mod tests {
 
     #[test]
     fn what_a_hold_rejects_is_not_rejected_twice() {
-        let hold = Some(Hold { pause_ns: 10_000_000_000, spares_first: false });
+        let hold = Some(Hold { length_ns: 10_000_000_000, is_renewed: true, spares_first: false });
         let requests = [(0, Rejected), (1, Undecided), (2, Undecided)];
         let times: Vec<i64> = requests.iter().map(|(time, _)| time * 1_000_000_000).collect();
         let mut outcomes: Vec<Outcome> =
@@ -99,7 +109,7 @@ mod tests {
         let requests =
             [(0, Passed), (1, Rejected), (2, Passed), (3, Rejected), (12, Passed), (23, Passed)];
         let effect = |spares_first| {
-            let hold = Some(Hold { pause_ns: 10_000_000_000, spares_first });
+            let hold = Some(Hold { length_ns: 10_000_000_000, is_renewed: true, spares_first });
             Effect { rejects: None, hold }
         };
         let held = [Passed, Rejected, Rejected, Passed, Rejected, Passed];
@@ -110,6 +120,26 @@ mod tests {
         let at_the_end = [(0, Rejected), (10, Passed), (11, Passed), (12, Passed), (22, Passed)];
         let expected = [Rejected, Undecided, Undecided, Passed, Undecided];
         assert_eq!(applied(&effect(false), &at_the_end, false), expected);
+    }
+
+    #[test]
+    fn a_hold_that_is_not_renewed_ends_by_itself() {
+        let hold = Some(Hold { length_ns: 10_000_000_000, is_renewed: false, spares_first: false });
+        let effect = Effect { rejects: None, hold };
+        // Neither the requests in it nor those over the limit make it longer.
+        let requests =
+            [(0, Rejected), (4, Passed), (9, Rejected), (10, Passed), (10, Rejected), (19, Passed)];
+        let held = [Rejected, Rejected, Rejected, Passed, Rejected, Rejected];
+        assert_eq!(applied(&effect, &requests, true), held);
+        assert_eq!(applied(&effect, &[(0, Rejected), (5, Passed), (20, Passed)], true)[2], Passed);
+        // In whole seconds, 10 s may be in it or after it.
+        let requests = [(0, Rejected), (9, Passed), (10, Passed), (11, Passed), (12, Passed)];
+        let held = [Rejected, Rejected, Undecided, Passed, Passed];
+        assert_eq!(applied(&effect, &requests, false), held);
+        // It is not known whether the second one over the limit began another hold.
+        let requests = [(0, Rejected), (10, Rejected), (20, Passed), (20, Passed), (21, Passed)];
+        let held = [Rejected, Rejected, Undecided, Passed, Passed];
+        assert_eq!(applied(&effect, &requests, false), held);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::counter::{
-    Bucket, BucketScale, Counter, FirstWindow, FixedWindow, SlidingLog, SlidingRing,
+    Bucket, BucketScale, Counter, FirstWindow, FixedWindow, RecentHits, SlidingLog, SlidingRing,
 };
 use super::frequency::FrequencyCounter;
 use super::limit::{Algorithm, Limit};
@@ -28,14 +28,15 @@ pub(super) fn evaluate(
             for_each_in_window(limit, times_ns, |at, count| peak.take(at, count as f64));
             peak
         }
-        Algorithm::SlidingLog => sliding_log(limit, times_ns, outcomes),
+        Algorithm::SlidingLog => sliding_log::<SlidingLog>(limit, times_ns, outcomes),
+        Algorithm::RecentHits => sliding_log::<RecentHits>(limit, times_ns, outcomes),
         Algorithm::FixedWindow => decide_by_count::<FixedWindow>(limit, times_ns, outcomes),
         Algorithm::FirstWindow => decide_by_count::<FirstWindow>(limit, times_ns, outcomes),
         Algorithm::TwoPeriods => two_periods(limit, times_ns, outcomes),
         Algorithm::TokenBucket { .. } | Algorithm::LeakyBucket => bucket(limit, times_ns, outcomes),
         Algorithm::Concurrency => concurrency(limit, requests, outcomes),
         Algorithm::Unpublished { hold_ns, .. } => {
-            let peak = sliding_log(limit, times_ns, outcomes);
+            let peak = sliding_log::<SlidingLog>(limit, times_ns, outcomes);
             make_undecided(times_ns, outcomes, hold_ns);
             // A counter of windows that are aligned in any way counts at least half of them.
             Peak { lowest: (peak.count / 2.0).ceil(), ..peak }
@@ -95,9 +96,9 @@ pub(super) fn for_each_count(
     }
 }
 
-/// The sliding log, in which rejected requests count as the others do.
-fn sliding_log(limit: &Limit, times_ns: &[i64], outcomes: &mut Vec<Outcome>) -> Peak {
-    decide::<SlidingLog>(limit, times_ns, outcomes);
+/// A log in which rejected requests count. Until the first of them, all requests count once.
+fn sliding_log<C: Counter>(limit: &Limit, times_ns: &[i64], outcomes: &mut Vec<Outcome>) -> Peak {
+    decide::<C>(limit, times_ns, outcomes);
     let mut peak = Peak::default();
     for_each_in_window(limit, times_ns, |at, count| {
         peak.take(at, count as f64);

@@ -3,7 +3,7 @@
 use weir_core::{Record, RecordFields};
 
 use super::counter::{
-    Bucket, Counter, FirstWindow, FixedWindow, SlidingLog, SlidingRing, TwoPeriods,
+    Bucket, Counter, FirstWindow, FixedWindow, RecentHits, SlidingLog, SlidingRing, TwoPeriods,
 };
 use super::limit::{Algorithm, Limit};
 use super::observer::KeyFinder;
@@ -27,8 +27,8 @@ pub(super) fn gate(
     check_fields(limit.key.fields(), fields)?;
     if limit.effect.hold.is_some() {
         return Err(CannotEnforce::new(
-            "a limit that rejects a client until it pauses can only be replayed; leave out what \
-             `gpc0` does",
+            "a limit that rejects a client for longer than it is over can only be replayed; leave \
+             out what `gpc0` does, or the block of `is_denied`",
         ));
     }
     limit.effect.rejects.iter().try_for_each(|condition| condition.check_arrival(fields))?;
@@ -38,6 +38,7 @@ pub(super) fn gate(
     Ok(match limit.algorithm {
         Algorithm::SlidingRing => WindowGate::<SlidingRing>::with_times(parts)?,
         Algorithm::SlidingLog => WindowGate::<SlidingLog>::with_times(parts)?,
+        Algorithm::RecentHits => WindowGate::<RecentHits>::with_times(parts)?,
         Algorithm::FixedWindow => WindowGate::<FixedWindow>::boxed(parts),
         Algorithm::FirstWindow => WindowGate::<FirstWindow>::boxed(parts),
         Algorithm::TwoPeriods => WindowGate::<TwoPeriods>::boxed(parts),

@@ -19,6 +19,9 @@ pub(crate) enum Algorithm {
     /// A request is rejected if more than `count`, those rejected included, are not older than the
     /// window.
     SlidingLog,
+    /// The same, but a rejected request counts twice: a list of `xt_recent` that is set and then
+    /// updated.
+    RecentHits,
     /// Windows that begin at multiples of their length since 1970.
     FixedWindow,
     /// Windows that begin with a request of the key.
@@ -69,6 +72,7 @@ impl Algorithm {
         match self {
             Self::SlidingRing => "sliding",
             Self::SlidingLog => "sliding-log",
+            Self::RecentHits => "sliding-log, with two hits for each rejected request",
             Self::FixedWindow => "fixed",
             Self::FirstWindow => "first",
             Self::TwoPeriods => "two-periods",
@@ -106,11 +110,13 @@ pub(crate) struct Effect {
     pub(crate) hold: Option<Hold>,
 }
 
-/// A key that was over a limit stays rejected until it has paused.
+/// A key that was over a limit stays rejected for some time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Hold {
-    /// The pause that ends it, in nanoseconds.
-    pub(crate) pause_ns: u64,
+    /// How long, in nanoseconds.
+    pub(crate) length_ns: u64,
+    /// Whether each of its requests begins that time again, so that only a pause ends it.
+    pub(crate) is_renewed: bool,
     /// Whether the request that is over the limit passes.
     pub(crate) spares_first: bool,
 }
@@ -188,8 +194,9 @@ impl fmt::Display for Limit {
             write!(formatter, "; of these, {} is rejected", rejects.text())?;
         }
         if let Some(hold) = self.effect.hold {
-            let pause = format_duration(hold.pause_ns);
-            write!(formatter, "; then rejected until a pause of {pause}")?;
+            let length = format_duration(hold.length_ns);
+            let until = if hold.is_renewed { "until a pause of" } else { "for" };
+            write!(formatter, "; then rejected {until} {length}")?;
         }
         Ok(())
     }

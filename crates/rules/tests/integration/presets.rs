@@ -56,6 +56,54 @@ fn traefik(average: i64, period_s: i64, burst: i64, times_ms: &[i64]) -> Vec<Ver
     times_ms.iter().map(&mut decide).collect()
 }
 
+/// A line of iptables with `recent`.
+#[derive(Debug, Clone, Copy)]
+enum RecentLine {
+    Set,
+    Check,
+    Update,
+}
+
+/// `recent_mt` of xt_recent.c for the packets of an address, through lines of which those that check
+/// the list drop the packets that they match.
+fn recent(lines: [RecentLine; 2], seconds: i64, hits: usize, times_ms: &[i64]) -> Vec<Verdict> {
+    let mut stamps: Option<Vec<i64>> = None;
+    let mut decide = |now: &i64| {
+        for line in lines {
+            match (line, &mut stamps) {
+                (RecentLine::Set, Some(stamps)) => stamps.push(*now),
+                (RecentLine::Set, None) => stamps = Some(vec![*now]),
+                (_, None) => {}
+                (_, Some(stamps)) => {
+                    let is_recent = |stamp: &&i64| *now - **stamp <= seconds * 1_000;
+                    if stamps.iter().filter(is_recent).count() < hits {
+                        continue;
+                    }
+                    if matches!(line, RecentLine::Update) {
+                        stamps.push(*now);
+                    }
+                    return Verdict::Rejected;
+                }
+            }
+        }
+        Verdict::Passed
+    };
+    times_ms.iter().map(&mut decide).collect()
+}
+
+fn recent_text(lines: [RecentLine; 2], seconds: i64, hits: usize) -> String {
+    let line = |line: RecentLine| match line {
+        RecentLine::Set => "-A INPUT -m recent --set\n".to_owned(),
+        RecentLine::Check => {
+            format!("-A INPUT -m recent --rcheck --seconds {seconds} --hitcount {hits} -j DROP\n")
+        }
+        RecentLine::Update => {
+            format!("-A INPUT -m recent --update --seconds {seconds} --hitcount {hits} -j DROP\n")
+        }
+    };
+    lines.map(line).concat()
+}
+
 fn times() -> impl Strategy<Value = Vec<i64>> {
     let pause =
         prop_oneof![6 => 0..80i64, 3 => 0..700i64, 1 => 1_000..4_000i64, 1 => 5_000..90_000i64];
@@ -87,6 +135,49 @@ proptest! {
             replay(&text, Family::Traefik, &times).into_iter().map(|it| it.0).collect();
         prop_assert_eq!(verdicts, traefik(average, period_s, burst, &times));
     }
+
+    #[test]
+    fn a_list_of_recent_addresses_counts_rejected_packets_as_the_kernel_does(
+        lines in prop::sample::select(&[
+            [RecentLine::Set, RecentLine::Update],
+            [RecentLine::Set, RecentLine::Check],
+            [RecentLine::Update, RecentLine::Set],
+            [RecentLine::Check, RecentLine::Set],
+        ][..]),
+        seconds in 1..8i64,
+        hits in 2..8usize,
+        times in times(),
+    ) {
+        let text = recent_text(lines, seconds, hits);
+        let truth = recent(lines, seconds, hits, &times);
+        let of = |times: &[i64]| -> Vec<Verdict> {
+            replay(&text, Family::Iptables, times).into_iter().map(|it| it.0).collect()
+        };
+        prop_assert_eq!(&of(&times), &truth);
+        // In whole seconds, what is certain is true of each second as a whole.
+        let whole: Vec<i64> = times.iter().map(|time| time - time.rem_euclid(1_000)).collect();
+        for (decided, truth) in of(&whole).iter().zip(&truth) {
+            prop_assert!(decided == truth || *decided == Verdict::Undecided, "{:?}", of(&whole));
+        }
+    }
+}
+
+#[test]
+fn a_block_of_varnish_is_not_made_longer_by_requests_in_it() {
+    let text = "if (vsthrottle.is_denied(client.identity, 2, 1s, 3s)) {";
+    let start = 1_700_000_000_001;
+    // The third is over the limit, and the block ends 3 s after it.
+    let times = [0, 10, 20, 1_020, 3_000, 3_019, 3_020, 3_030].map(|time| start + time);
+    let verdicts: Vec<Verdict> =
+        replay(text, Family::Varnish, &times).into_iter().map(|it| it.0).collect();
+    use Verdict::{Passed, Rejected};
+    // The blocked ones take tokens, so the last one finds none.
+    let expected = [Passed, Passed, Rejected, Rejected, Rejected, Rejected, Rejected, Rejected];
+    assert_eq!(verdicts, expected);
+    let times = [0, 10, 20, 1_020, 3_020, 3_030].map(|time| start + time);
+    let verdicts: Vec<Verdict> =
+        replay(text, Family::Varnish, &times).into_iter().map(|it| it.0).collect();
+    assert_eq!(verdicts, [Passed, Passed, Rejected, Rejected, Passed, Passed]);
 }
 
 #[test]

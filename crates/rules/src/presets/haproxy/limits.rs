@@ -311,10 +311,11 @@ impl<'c, 't> Limits<'c, 't> {
                         other.place.error("this condition of a counter that stays is not followed"),
                     );
                 }
-                let pause_ns = self.table(track).and_then(|table| table.expire_ns);
-                preset.limit.effect = match pause_ns {
-                    Some(pause_ns) => {
-                        let hold = Some(Hold { pause_ns, spares_first: raise.line > denial.line });
+                let length_ns = self.table(track).and_then(|table| table.expire_ns);
+                preset.limit.effect = match length_ns {
+                    Some(length_ns) => {
+                        let spares_first = raise.line > denial.line;
+                        let hold = Some(Hold { length_ns, is_renewed: true, spares_first });
                         Effect { rejects: None, hold }
                     }
                     None => {
