@@ -113,6 +113,12 @@ pub trait Rule: fmt::Debug + Send + Sync {
     /// them.
     fn notes(&self) -> &[RuleError];
 
+    /// Other rules of the text that are not replayed, each with its position. They say nothing about
+    /// this rule, which is only the first of those that are.
+    fn omitted_rules(&self) -> &[RuleError] {
+        &[]
+    }
+
     /// Whether it looks at records of a kind: by default at requests only.
     fn sees(&self, kind: RecordKind) -> bool {
         kind == RecordKind::Request

@@ -320,7 +320,8 @@ impl ReplayedRule {
         let weir_rules::KeyCounts { seen, tripped, undecided } = report.keys;
         let mut notes = report.notes;
         notes.extend(missed_note(looked_at.unparsed));
-        let not_followed: Vec<String> = rule.notes().iter().map(|note| note.to_string()).collect();
+        let all_notes = rule.notes().iter().chain(rule.omitted_rules());
+        let not_followed = all_notes.map(|note| note.to_string()).collect();
         Self {
             name: rule.name().to_owned(),
             family: rule.family().name().to_owned(),
@@ -328,7 +329,7 @@ impl ReplayedRule {
             exactness: match report.exactness {
                 _ if looked_at.evaluated == 0 => Exactness::Nothing,
                 weir_rules::Exactness::Exact
-                    if not_followed.is_empty() && looked_at.unparsed == 0 =>
+                    if rule.notes().is_empty() && looked_at.unparsed == 0 =>
                 {
                     Exactness::Exact
                 }

@@ -265,7 +265,7 @@ impl Display for UnreadableRule {
 /// Prints which parts of a text are not followed. Several rules of it may have the same notes.
 fn say_notes(rules: &[Box<dyn Rule>], origin: &str, text: &str) {
     let mut said = HashSet::new();
-    for note in rules.iter().flat_map(|rule| rule.notes()) {
+    for note in rules.iter().flat_map(|rule| rule.notes().iter().chain(rule.omitted_rules())) {
         if said.insert((note.range.start, &note.message)) {
             say(locate_error(origin, text, note));
         }

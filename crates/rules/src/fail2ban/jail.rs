@@ -58,6 +58,9 @@ impl Increment {
     }
 }
 
+/// What is said about a pattern of several that is not valid.
+const LEFT_OUT: &str = "fail2ban does not start such a jail; the pattern is left out here";
+
 /// The numeric settings of a jail.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Limits {
@@ -95,6 +98,8 @@ pub(super) struct Jail {
     /// The settings that have fail2ban's default, because the jail does not set them.
     pub(super) defaults: Vec<&'static str>,
     pub(super) notes: Vec<RuleError>,
+    /// The jails of the text that are not replayed, if this one is the first of the others.
+    pub(super) omitted: Vec<RuleError>,
 }
 
 /// The reason why a jail is not replayed.
@@ -129,7 +134,8 @@ impl Jail {
         reader.note_others();
         let Reader { defaults, notes, .. } = reader;
         let log_path = definition.option("logpath").map(|path| path.trim().to_owned());
-        Ok(Self { name: definition.name.clone(), filter, limits, log_path, defaults, notes })
+        let (name, omitted) = (definition.name.clone(), Vec::new());
+        Ok(Self { name, filter, limits, log_path, defaults, notes, omitted })
     }
 }
 
@@ -241,6 +247,9 @@ impl Reader<'_> {
         }
         let failures = self.patterns("failregex", use_dns, prefix.as_ref(), false)?;
         if failures.is_empty() {
+            if let Some(first) = self.notes.iter().find(|note| note.message.ends_with(LEFT_OUT)) {
+                return Err(first.clone().into());
+            }
             let place = self.definition.place("failregex");
             let error = RuleError::new(place, "there is no failregex that can be replayed");
             let was_left_out = !self.notes.is_empty();
@@ -280,7 +289,7 @@ impl Reader<'_> {
         if lines.len() > PATTERNS_MAX {
             return Err(self.wrong(option, "there are more than 1,000 patterns; join some"));
         }
-        let mut patterns = Vec::new();
+        let (mut patterns, line_count) = (Vec::new(), lines.len());
         for line in lines {
             let error = |at, message: &str| self.definition.error(option, line, at, message);
             if line.contains("<SKIPLINES>") {
@@ -292,8 +301,17 @@ impl Reader<'_> {
                 continue;
             }
             let host_may_be_name = use_dns != UseDns::No;
-            let pattern = Pattern::new(line, Groups::Failure, host_may_be_name, self.budget)
-                .map_err(|wrong| error(wrong.range, &wrong.message))?;
+            let pattern = match Pattern::new(line, Groups::Failure, host_may_be_name, self.budget) {
+                Ok(pattern) => pattern,
+                // Each pattern alone makes failures, so the others are replayed.
+                Err(wrong) if option == "failregex" && line_count > 1 => {
+                    let message = format!("{}; {LEFT_OUT}", wrong.message);
+                    let error = error(wrong.range, &message);
+                    self.notes.push(error);
+                    continue;
+                }
+                Err(wrong) => return Err(error(wrong.range, &wrong.message)),
+            };
             if pattern.has_group("mlfid") && option == "failregex" {
                 let error = error(
                     0..line.len(),
@@ -307,6 +325,11 @@ impl Reader<'_> {
             let is_complete = has_identity(&pattern) || prefix.is_some_and(has_identity);
             if option == "failregex" && !is_complete {
                 let message = "the pattern does not say who fails; write <HOST>, <ADDR> or <F-ID>";
+                if line_count > 1 {
+                    let error = error(0..line.len(), &format!("{message}; {LEFT_OUT}"));
+                    self.notes.push(error);
+                    continue;
+                }
                 return Err(error(0..line.len(), message));
             }
             let joined = pattern.group_names().find(|name| {

@@ -32,7 +32,7 @@ use crate::rule::{Family, MissingField, Observer, Replay, Rule};
 
 pub(crate) use configuration::{looks_like, missing_files};
 
-/// Reads the jails of a text. The notes of the first jail name those that cannot be replayed.
+/// Reads the jails of a text. The first one names those that cannot be replayed.
 ///
 /// # Errors
 /// If the text or a pattern is not valid, or names a file that is missing, there are more than
@@ -58,10 +58,13 @@ pub(crate) fn parse(
         }
     }
     match (jails.first_mut(), unsupported.is_empty()) {
-        (Some(first), _) => first.notes.extend(unsupported.into_iter().map(|(name, error)| {
-            let message = format!("the jail [{name}] is not followed: {}", error.message);
-            RuleError { message, ..error }
-        })),
+        (Some(first), _) => {
+            let omitted = unsupported.into_iter().map(|(name, error)| {
+                let message = format!("the jail [{name}] is not followed: {}", error.message);
+                RuleError { message, ..error }
+            });
+            first.omitted = omitted.collect();
+        }
         (None, false) => return Err(unsupported.remove(0).1.into()),
         (None, true) => {}
     }
@@ -106,6 +109,10 @@ impl Rule for Jail {
 
     fn notes(&self) -> &[RuleError] {
         &self.notes
+    }
+
+    fn omitted_rules(&self) -> &[RuleError] {
+        &self.omitted
     }
 
     fn bind<'r>(&'r self, _: &RecordFields) -> Result<Box<dyn Observer + 'r>, MissingField> {

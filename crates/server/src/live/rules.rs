@@ -145,7 +145,10 @@ fn parse(
     // Several rules of one text may have the same note.
     let mut places = HashSet::new();
     let is_new = |note: &&RuleError| places.insert((note.range.start, note.message.clone()));
-    let notes = rules.iter().flat_map(|rule| rule.notes()).filter(is_new);
+    let notes = rules
+        .iter()
+        .flat_map(|rule| rule.notes().iter().chain(rule.omitted_rules()))
+        .filter(is_new);
     let notes = notes.take(KEYS_MAX).map(note).collect();
     Ok((rules, notes))
 }

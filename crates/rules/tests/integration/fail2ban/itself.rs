@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use weir_rules::RuleFiles;
+use weir_rules::{Events, Line, LogCounts, RuleFiles};
 use weir_testkit::fixtures;
 use weir_testkit::numbers::Numbers;
 
@@ -307,4 +307,51 @@ fn stock_filters_find_the_same_in_real_logs() {
         }
     }
     assert!(all_failures > 50, "{all_failures}");
+}
+
+/// The lines that each pattern of a filter matches, as `fail2ban-regex` counts them.
+fn counts_of_fail2ban_regex(log: &Path, filter: &str) -> Vec<u64> {
+    let mut command = Command::new("fail2ban-regex");
+    command.args(["-v", "--usedns", "no"]).arg(log).arg(filter);
+    let output = command.output().expect("fail2ban-regex runs");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let from = text.find("Failregex:").unwrap_or_else(|| panic!("{filter}: {text}"));
+    let to = text.find("Ignoreregex:").unwrap_or(text.len());
+    // A line such as `|   1) [12] ^<HOST> ...`
+    let count = |line: &str| line.split_once(") [")?.1.split(']').next()?.parse().ok();
+    text[from..to].lines().filter_map(count).collect()
+}
+
+#[test]
+#[ignore = "needs fail2ban; `cargo xtask test` runs it"]
+fn each_pattern_matches_as_many_lines_as_in_fail2ban_regex() {
+    let files = files_of(Path::new(FILTERS));
+    let mut paths = vec![fixtures::hackers_first_1000(), fixtures::elastic_first_2000()];
+    paths.extend(fixtures::nginx_combined().into_iter().take(2));
+    let (mut patterns, mut lines) = (0, 0);
+    for filter in ["apache-badbots", "nginx-botsearch", "nginx-bad-request", "php-url-fopen"] {
+        let text = format!("[stock]\nfilter = {filter}\nusedns = no\n");
+        let rule = rules(&text, &files).remove(0);
+        for path in &paths {
+            let log = std::fs::read(path).expect("it is read");
+            let mut observer = rule.observe_lines().expect("it reads lines");
+            let mut events = Events::default();
+            for (number, bytes) in log.split(|byte| *byte == b'\n').enumerate() {
+                let line = Line { number: number as u64, bytes, record: None };
+                observer.observe(&line, &mut events);
+            }
+            let found = rule.looked_at(&LogCounts::default(), events.tally(), 0);
+            let ours: Vec<u64> = found.patterns.iter().map(|pattern| pattern.lines).collect();
+            assert_eq!(
+                ours,
+                counts_of_fail2ban_regex(path, filter),
+                "{filter} over {}",
+                path.display()
+            );
+            patterns += ours.len();
+            lines += ours.iter().sum::<u64>();
+        }
+    }
+    println!("{patterns} counts are the same, {lines} lines in total");
+    assert!(patterns >= 24 && lines > 20, "{patterns} patterns, {lines} lines");
 }

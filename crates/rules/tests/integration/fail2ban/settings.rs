@@ -245,7 +245,8 @@ fn mistakes_are_shown_at_their_place() {
     let jail = |option: &str| format!("[web]\n{option}\n");
     for (text, place, part) in [
         (jail("failregex = ^<HOST> (a|b"), "(", "not closed"),
-        (jail("failregex = ^<HOST> a\n  ^<HOST> [a-"), "[", "not closed"),
+        (jail("failregex = ^<HOST> a\nignoreregex = b\n  [a-"), "[", "not closed"),
+        (jail("failregex = ^<HOST> [a-\n  ^<HOST> a)"), "[", "not closed"),
         (jail("failregex = ^<HOST> a)"), ")", "closes no group"),
         (jail("failregex = ^<HOST> **"), "*", "repeats a repetition"),
         (jail("failregex = ^<HOST> <ADDR>"), "<ADDR>", "twice"),
@@ -351,7 +352,8 @@ fn a_jail_over_several_lines_is_named_and_the_others_are_replayed() {
     let text = format!("{joined}{skipping}{JAIL}");
     let all = rules(&text, &RuleFiles::default());
     let [web] = &all[..] else { panic!("{} jails", all.len()) };
-    let notes: Vec<String> = web.notes().iter().map(ToString::to_string).collect();
+    assert!(web.notes().is_empty(), "{:?}", web.notes());
+    let notes: Vec<String> = web.omitted_rules().iter().map(ToString::to_string).collect();
     for part in ["[joined] is not followed: <F-MLFID>", "[skipping] is not followed: there is no"] {
         assert!(notes.iter().any(|note| note.contains(part)), "{part}: {notes:?}");
     }
@@ -360,6 +362,27 @@ fn a_jail_over_several_lines_is_named_and_the_others_are_replayed() {
     let (message, marked) = mistake(joined);
     assert!(message.contains("<F-MLFID> joins lines"), "{message}");
     assert_eq!(marked, "<F-MLFID>x</F-MLFID> <F-CONTENT>.*</F-CONTENT>");
+}
+
+#[test]
+fn one_bad_pattern_of_many_is_named_and_the_others_are_replayed() {
+    let mut text = "[web]\nmaxretry = 1\nfailregex =\n".to_owned();
+    for number in 0..300 {
+        text += &match number {
+            150 => "  ^ <HOST> (unclosed\n".to_owned(),
+            200 => "  ^ nobody\n".to_owned(),
+            _ => format!("  ^ <HOST> failure {number}$\n"),
+        };
+    }
+    let rule = rule(&text);
+    let [first, second] = rule.notes() else { panic!("{:?}", rule.notes()) };
+    assert!(first.message.contains("not closed") && first.message.contains("left out"), "{first}");
+    assert_eq!((first.line(&text), second.line(&text)), (154, 204));
+    assert!(second.message.contains("does not say who fails"), "{second}");
+    let log: String = [0, 150, 299]
+        .map(|number| format!("2025-12-17 09:00:00 192.0.2.{} failure {number}\n", number % 255))
+        .concat();
+    assert_eq!(replay(&*rule, log.as_bytes()).report.bans.len(), 2);
 }
 
 #[test]
