@@ -14,6 +14,10 @@ const FAIL2BAN: &str = "/usr/lib/python3/dist-packages/fail2ban";
 /// The library for programs with threads, in the folders of its Debian package.
 const FAKETIME: &str = "faketime/libfaketimeMT.so.1";
 
+/// Apache, mod_evasive, and the libraries of Apache that other programs seldom need. They are
+/// unpacked and not installed, because an installed Apache takes the port 80.
+const APACHE: [&str; 4] = ["apache2-bin", "libapache2-mod-evasive", "libapr1", "libaprutil1"];
+
 /// Installs the programs that are missing. Prints which cannot be installed.
 pub(crate) fn install() -> Outcome {
     let mut missing = browsers::missing();
@@ -22,6 +26,7 @@ pub(crate) fn install() -> Outcome {
         ("strace", strace().is_ok()),
         ("systemd", systemd().is_ok()),
         ("fail2ban", fail2ban().is_ok()),
+        ("haproxy", haproxy().is_ok()),
         ("libfaketime", faketime().is_ok()),
         // The tests are content with the browser that has windows too, but it takes twice as long.
         ("chromium-headless-shell", is_installed("chromium-headless-shell")),
@@ -35,10 +40,14 @@ pub(crate) fn install() -> Outcome {
             }
         }
     }
-    if crowdsec().is_err()
-        && let Err(error) = packages::unpack("crowdsec", &crowdsec_folder())
-    {
-        println!("{error}");
+    let unpacked: [(bool, &[&str], PathBuf); 2] = [
+        (crowdsec().is_ok(), &["crowdsec"], crowdsec_folder()),
+        (apache().is_ok(), &APACHE, apache_folder()),
+    ];
+    for (is_there, names, folder) in unpacked {
+        if !is_there && let Err(error) = packages::unpack(names, &folder) {
+            println!("{error}");
+        }
     }
     wasm::fetch_compiler()
 }
@@ -46,6 +55,11 @@ pub(crate) fn install() -> Outcome {
 /// Whether nginx can be started. Debian installs it outside of the search path of users.
 pub(crate) fn nginx() -> Outcome {
     found(is_installed("nginx") || Path::new("/usr/sbin/nginx").exists())
+}
+
+/// Whether HAProxy can be started. Debian installs it outside of the search path of users.
+pub(crate) fn haproxy() -> Outcome {
+    found(is_installed("haproxy") || Path::new("/usr/sbin/haproxy").exists())
 }
 
 /// Whether strace can be started.
@@ -83,6 +97,17 @@ pub(crate) fn crowdsec() -> Outcome<PathBuf> {
 
 fn crowdsec_folder() -> PathBuf {
     root().join(target_folder()).join("crowdsec")
+}
+
+/// The folder of Apache with mod_evasive.
+pub(crate) fn apache() -> Outcome<PathBuf> {
+    let folder = apache_folder();
+    found(folder.join("usr/lib/apache2/modules/mod_evasive20.so").exists())?;
+    Ok(folder)
+}
+
+fn apache_folder() -> PathBuf {
+    root().join(target_folder()).join("apache")
 }
 
 fn found(is_found: bool) -> Outcome {

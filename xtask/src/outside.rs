@@ -52,6 +52,14 @@ pub(crate) fn crowdsec() -> Outcome {
     Tests::of("CrowdSec", "weir", "crowdsec::").run(found)
 }
 
+/// Limits that other programs enforce.
+pub(crate) fn limiters() -> Outcome {
+    let haproxy = debian::haproxy().map(|()| None);
+    Tests::of("HAProxy", "weir", "limiters::haproxy").run(haproxy)?;
+    let apache = debian::apache().map(|path| Some(("APACHE_ROOT", path)));
+    Tests::of("Apache and mod_evasive", "weir", "limiters::mod_evasive").run(apache)
+}
+
 /// Reports that are computed from exported tables.
 pub(crate) fn duckdb() -> Outcome {
     let found = python::with(&python::DUCKDB).map(|path| Some(("DUCKDB_PYTHON", path)));

@@ -99,7 +99,7 @@ const BUILT_PEERS: &[&str] = &[COMPILATION, DEBIAN, PEERS];
 const BUILT_PYTHON: &[&str] = &[COMPILATION, PYTHON];
 
 /// All steps but the programs of the tests. Those that take long come first.
-const STEPS: [Step; 41] = [
+const STEPS: [Step; 42] = [
     download(DEBIAN, debian::install),
     download(PYTHON, python_packages),
     download(NPM, weir_tools::npm::install),
@@ -129,6 +129,7 @@ const STEPS: [Step; 41] = [
     ),
     outside("fail2ban", BUILT_DEBIAN, &["weir-rules integration"], outside::fail2ban),
     outside("CrowdSec", BUILT_DEBIAN, &[OF_WEIR, WEIR], outside::crowdsec),
+    outside("HAProxy and mod_evasive", BUILT_DEBIAN, &[OF_WEIR, WEIR], outside::limiters),
     step("h2spec", &[COMPILATION, H2SPEC], Full, abuse::check_http2),
     outside("readers of tables", BUILT_PYTHON, &[OF_WEIR, WEIR], outside::table_readers),
     outside("DuckDB", BUILT_PYTHON, &[OF_WEIR, WEIR], outside::duckdb),

@@ -39,20 +39,22 @@ pub fn missing(programs: &[(&str, &str)], may_install: bool) -> Vec<String> {
     notes.collect()
 }
 
-/// Downloads a package and unpacks it into `folder`, without its dependencies and without running
-/// its set-up. Fails if there is no apt-get.
-pub fn unpack(package: &str, folder: &Path) -> Outcome {
+/// Downloads packages and unpacks them into `folder`, without their other dependencies and without
+/// running their set-up. Fails if there is no apt-get.
+pub fn unpack(packages: &[&str], folder: &Path) -> Outcome {
+    let names = packages.join(" and ");
     if !is_installed("apt-get") || !is_installed("dpkg") {
-        return Err(format!("{package} cannot be unpacked: this machine has no apt-get").into());
+        return Err(format!("{names} cannot be unpacked: this machine has no apt-get").into());
     }
-    println!("unpacking {package}");
+    println!("unpacking {names}");
     let (downloads, partial) = (folder.with_extension("download"), folder.with_extension("part"));
     for folder in [&downloads, &partial] {
         let _ = fs::remove_dir_all(folder);
         fs::create_dir_all(folder)?;
     }
     apt_get(&["update", "-qq"])?;
-    execute(command("apt-get", &["download", "-qq", package]).current_dir(&downloads))?;
+    let mut download = command("apt-get", &["download", "-qq"]);
+    execute(download.args(packages).current_dir(&downloads))?;
     for entry in fs::read_dir(&downloads)? {
         execute(command("dpkg", &["-x"]).arg(entry?.path()).arg(&partial))?;
     }

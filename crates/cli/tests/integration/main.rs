@@ -27,6 +27,7 @@ mod http_cases;
 mod json;
 mod kinds;
 mod late_values;
+mod limiters;
 mod listen;
 mod log;
 mod log_fields;

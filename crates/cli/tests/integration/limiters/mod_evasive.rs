@@ -1,0 +1,142 @@
+//! mod_evasive in Apache, in one process, because each counts alone.
+
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use weir_testkit::numbers::Numbers;
+
+use super::{Program, TIMEOUT, compare, wait_for};
+use crate::support::{Folder, text};
+
+/// The folder with the unpacked packages of Debian.
+const ROOT: &str = "APACHE_ROOT";
+
+/// The least number of requests.
+const REQUESTS: usize = 700;
+
+/// The number of clients at a time.
+const CLIENTS: usize = 12;
+
+/// A request that took longer may have come in the next second.
+const REQUEST_TIME_MAX: Duration = Duration::from_millis(25);
+
+/// How close to the next second a request may come, in milliseconds: the module counts in whole
+/// seconds.
+const DISTANCE_MS: u128 = 30;
+
+const RULE: &str = "DOSPageCount 2\nDOSPageInterval 1\nDOSSiteCount 7\nDOSSiteInterval 1\n\
+                    DOSBlockingPeriod 2\n";
+
+const FORMAT: &str = "$remote_addr [$time_local] \"$request\" $status";
+
+/// Apache with the module, on a free port. Another program may take it before Apache does.
+fn start(root: &Path, folder: &Path, log: &Path) -> Option<(Program, u16)> {
+    let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("it").port();
+    let (here, root) = (text(folder), text(root));
+    let modules = ["mpm_prefork", "authz_core"]
+        .map(|name| format!("LoadModule {name}_module modules/mod_{name}.so\n"))
+        .concat();
+    let configuration = format!(
+        "ServerRoot {root}/usr/lib/apache2\nPidFile {here}/pid\nListen 127.0.0.1:{port}\n\
+         ServerName localhost\nDefaultRuntimeDir {here}\n{modules}\
+         LoadModule evasive20_module modules/mod_evasive20.so\n\
+         StartServers 1\nMinSpareServers 1\nMaxSpareServers 1\nServerLimit 1\n\
+         MaxRequestWorkers 1\nMaxConnectionsPerChild 0\n\
+         ErrorLog {here}/error.log\nLogFormat \"%a %t \\\"%r\\\" %>s\" short\n\
+         CustomLog {} short\nDocumentRoot {here}/pages\n{RULE}DOSLogDir {here}\n",
+        text(log)
+    );
+    std::fs::create_dir_all(folder.join("pages")).expect("a folder");
+    let file = folder.join("apache.conf");
+    std::fs::write(&file, configuration).expect("a file");
+    let mut command = Command::new(format!("{root}/usr/sbin/apache2"));
+    command.args(["-X", "-f"]).arg(&file).env("LD_LIBRARY_PATH", libraries(Path::new(root)));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut apache = Program(command.spawn().expect("Apache runs"));
+    let listens = wait_for("Apache", || match TcpStream::connect(("127.0.0.1", port)) {
+        Ok(_) => Some(true),
+        Err(_) => apache.0.try_wait().expect("a child").map(|_| false),
+    });
+    listens.then_some((apache, port))
+}
+
+/// The folder with the libraries of the packages.
+fn libraries(root: &Path) -> PathBuf {
+    let folders = std::fs::read_dir(root.join("usr/lib")).expect("a folder");
+    let mut folders = folders.flatten().map(|entry| entry.path());
+    let with_libraries = folders.find(|path| path.join("libapr-1.so.0").exists());
+    with_libraries.unwrap_or_else(|| root.join("usr/lib"))
+}
+
+/// Sends a request from an address of this machine.
+fn request(address: Ipv4Addr, port: u16, path: &str) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
+    let connecting = async {
+        let socket = tokio::net::TcpSocket::new_v4()?;
+        socket.bind(SocketAddr::from((address, 0)))?;
+        socket.connect(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await?.into_std()
+    };
+    let stream = runtime.expect("a runtime").block_on(connecting);
+    let mut stream = stream.expect("Apache listens");
+    stream.set_nonblocking(false).expect("a socket");
+    let head = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    stream.write_all(head.as_bytes()).expect("Apache reads");
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).expect("an answer");
+    assert!(answer.starts_with(b"HTTP/"), "{}", String::from_utf8_lossy(&answer));
+}
+
+#[test]
+#[ignore = "needs Apache and mod_evasive; `cargo xtask test` runs it"]
+fn decisions_are_those_of_mod_evasive() {
+    let root = PathBuf::from(std::env::var(ROOT).expect("the folder of the packages"));
+    let folder = Folder::new();
+    let here = folder.path("apache");
+    std::fs::create_dir_all(&here).expect("a folder");
+    let log = here.join("access.log");
+    let (apache, port) = wait_for("a port", || start(&root, &here, &log));
+
+    let mut numbers = Numbers::new(20_260_303);
+    let mut generations = [0; CLIENTS];
+    let mut late = BTreeSet::new();
+    let (mut sent, start) = (0, Instant::now());
+    while sent < REQUESTS {
+        assert!(start.elapsed() < TIMEOUT, "only {sent} requests were sent");
+        let client = numbers.below(CLIENTS as u64) as usize;
+        let pages = 1 + numbers.below(3);
+        for _ in 0..=numbers.below(10) {
+            let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time");
+            let in_second = since.as_millis() % 1_000;
+            if !(DISTANCE_MS..1_000 - DISTANCE_MS).contains(&in_second) {
+                std::thread::sleep(Duration::from_millis(2 * DISTANCE_MS as u64));
+            }
+            let begun = Instant::now();
+            let address = Ipv4Addr::new(127, 1, client as u8, generations[client]);
+            request(address, port, &format!("/p{}", numbers.below(pages)));
+            if begun.elapsed() > REQUEST_TIME_MAX {
+                late.insert(address.to_string());
+                generations[client] += 1;
+            }
+            sent += 1;
+        }
+        std::thread::sleep(Duration::from_millis(numbers.below(250)));
+    }
+    wait_for("the log", || {
+        let lines = std::fs::read_to_string(&log).unwrap_or_default().lines().count();
+        (lines == sent).then_some(())
+    });
+    drop(apache);
+    let rule = here.join("rule.conf");
+    std::fs::write(&rule, RULE).expect("a file");
+    // A page that is not there has 404.
+    let found = compare(&rule, &log, FORMAT, " 403", &late);
+    assert_eq!(found.wrong, [""; 0], "{found:?}");
+    println!("{} requests are decided as by mod_evasive", found.compared);
+    assert!(found.compared > REQUESTS / 3 && found.rejected > REQUESTS / 20, "{found:?}");
+    assert!(found.compared - found.rejected > REQUESTS / 4, "{found:?}");
+    assert_eq!(found.undecided, 0, "{found:?}");
+}
