@@ -320,8 +320,8 @@ impl ReplayedRule {
         let weir_rules::KeyCounts { seen, tripped, undecided } = report.keys;
         let mut notes = report.notes;
         notes.extend(missed_note(looked_at.unparsed));
-        let all_notes = rule.notes().iter().chain(rule.omitted_rules());
-        let not_followed = all_notes.map(|note| note.to_string()).collect();
+        notes.extend(rule.omitted_rules().iter().map(ToString::to_string));
+        let not_followed = rule.notes().iter().map(ToString::to_string).collect();
         Self {
             name: rule.name().to_owned(),
             family: rule.family().name().to_owned(),
