@@ -12,7 +12,7 @@ use crate::client_traits::{
 const FAILED_MIN: u64 = 10;
 
 /// Parts of paths that only scanners ask for, in lower case.
-const SCANNED: [&[u8]; 14] = [
+const SCANNED: [&[u8]; 16] = [
     b"/.env",
     b"/.git/",
     b"/.aws/",
@@ -27,6 +27,8 @@ const SCANNED: [&[u8]; 14] = [
     b"/wp-config.php",
     b"/hnap1",
     b"/solr/admin",
+    b"/dump.sql",
+    b"/backup.zip",
 ];
 
 /// Browsers in the order in which their names decide: all name Safari, and most name Chrome.
@@ -131,7 +133,7 @@ fn is_scanned(path: &[u8]) -> bool {
 
 /// Returns the name of the program that an agent names.
 fn agent_family(agent: &str) -> &str {
-    let named = |text: &'_ str| text.find(['/', ' ', ';', ')', ',']).unwrap_or(text.len());
+    let named = |text: &'_ str| text.find(['/', ' ', '+', ';', ')', ',']).unwrap_or(text.len());
     // IIS writes plus signs for blanks.
     let compatible = |start: &str| agent.split_once(start).map(|(_, rest)| rest);
     if let Some(rest) = compatible("(compatible; ").or_else(|| compatible("(compatible;+")) {

@@ -225,8 +225,10 @@ fn suggestion(rule: &ReplayedRule, suggestion: &Suggestion) -> String {
         },
     );
     let name = safe(&rule.name);
+    // nginx refuses burst=0, which is its default.
+    let burst = if *burst == 0 { String::new() } else { format!(" burst={burst}") };
     format!(
-        "\n{why}{spared}# In limit_req_zone: rate={rate}\nlimit_req zone={name} burst={burst} nodelay;\n"
+        "\n{why}{spared}# In limit_req_zone: rate={rate}\nlimit_req zone={name}{burst} nodelay;\n"
     )
 }
 

@@ -240,6 +240,48 @@ fn listed_clients_are_described_and_people_are_spared() {
     assert!(wrong.stderr.contains("--good: `office` is neither"), "{}", wrong.stderr);
 }
 
+/// The labels were given by reading the requests, not by the rules of the program.
+#[test]
+fn no_labelled_person_is_over_a_suggested_setting() {
+    let labels = std::fs::read_to_string(fixtures::file("clients.tsv")).expect("labels");
+    let rows = labels.lines().filter(|line| !line.starts_with('#'));
+    let rows: Vec<Vec<&str>> = rows.map(|line| line.split('\t').collect()).collect();
+    let (mut people, mut attacks) = (0, 0);
+    for rows in rows.chunk_by(|one, other| one[0] == other[0]) {
+        let logs = fixtures::file(rows[0][0]);
+        for rate in ["1r/s", "10r/s", "30r/m"] {
+            let rule = format!(
+                "limit_req_zone $remote_addr zone=one:10m rate={rate}; limit_req zone=one burst=5 nodelay;"
+            );
+            let shown = run(["rules", "--rule-text", &rule, "--suggest", text(&logs)]).stdout;
+            let last = shown.lines().last().expect("a line");
+            let rate = shown.lines().find_map(|line| line.strip_prefix("# In limit_req_zone: "));
+            let rate = rate.expect("a rate");
+            let pasted = format!("limit_req_zone $remote_addr zone=one:10m {rate}; {last}");
+            let options = ["rules", "--json", "--rule-text", &pasted, text(&logs)];
+            let object: Value = serde_json::from_str(&run(options).stdout).expect("JSON");
+            let trips = object["rules"][0]["trips"].as_array().expect("a list");
+            let is_over = |address: &str| {
+                trips.iter().any(|trip| {
+                    let rejected = trip.get("likely_rejected").unwrap_or(&trip["rejected"]);
+                    trip["key"] == address && rejected.as_u64() > Some(0)
+                })
+            };
+            for row in rows {
+                let [_, address, label, _] = row[..] else { panic!("{row:?}") };
+                match label {
+                    "person" => {
+                        assert!(!is_over(address), "{pasted} rejects {address}");
+                        people += 1;
+                    }
+                    _ => attacks += u32::from(is_over(address)),
+                }
+            }
+        }
+    }
+    assert!(people >= 50 && attacks >= 6, "{people} people let through, {attacks} attacks caught");
+}
+
 /// A scenario of CrowdSec that names a data file.
 const SCENARIO: &str = "type: leaky\nname: test/words\ndescription: requests with a word\n\
     filter: \"any(File('words.txt'), {evt.Meta.http_path contains #})\"\n\
