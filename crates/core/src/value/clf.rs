@@ -18,6 +18,7 @@
 
 use super::calendar::{Date, month_by_name};
 use super::number::SECOND_NS;
+use super::rfc3339::parse_rfc3339;
 use super::time_text::{parse_offset, second_of_day, two_digits};
 use super::timestamp::Timestamp;
 
@@ -42,6 +43,55 @@ pub(crate) fn parse_clf(text: &[u8; CLF_LENGTH]) -> Option<Timestamp> {
         second_of_day(two_digits(text, 12)?, two_digits(text, 15)?, two_digits(text, 18)?)?;
     let offset_s = parse_offset(&text[21..])?;
     Timestamp::from_local(date, second_of_day, 0, offset_s)
+}
+
+/// Reads what some servers write in the place of a common log format time: an RFC 3339 time, a
+/// fraction of the second before the offset, the month first, or a space before the time of day.
+/// Without an offset it is UTC.
+///
+/// ```text
+/// 2025-12-17T09:03:01.250+01:00
+/// 17/Dec/2025:09:03:01.250 +0000
+/// Dec/17/2025:09:03:01 +0000
+/// 17/Dec/2025 09:03:01
+/// ```
+pub(crate) fn parse_clf_variant(text: &[u8]) -> Option<Timestamp> {
+    const TIME_LENGTH: usize = 20;
+    if text.get(4) == Some(&b'-') {
+        return parse_rfc3339(text);
+    }
+    let (time, rest) = text.split_at_checked(TIME_LENGTH)?;
+    let mut usual = *b"00/Jan/0000:00:00:00 +0000";
+    usual[..TIME_LENGTH].copy_from_slice(time);
+    if let [a, b, c, b'/', d, e, b'/', ..] = *time {
+        usual[..6].copy_from_slice(&[d, e, b'/', a, b, c]);
+    }
+    if usual[11] == b' ' {
+        usual[11] = b':';
+    }
+    let (fraction_ns, offset) = match rest {
+        [b'.' | b',', rest @ ..] => {
+            let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            (fraction_ns(&rest[..digits])?, &rest[digits..])
+        }
+        _ => (0, rest),
+    };
+    match offset {
+        b"" | b" UTC" | b" GMT" => {}
+        [b' ', offset @ ..] if offset.len() == 5 => usual[21..].copy_from_slice(offset),
+        _ => return None,
+    }
+    let time = parse_clf(&usual)?;
+    Some(Timestamp { unix_ns: time.unix_ns.checked_add(fraction_ns)?, ..time })
+}
+
+/// The nanoseconds of the digits after a point; those after the ninth are ignored.
+fn fraction_ns(digits: &[u8]) -> Option<i64> {
+    if digits.is_empty() {
+        return None;
+    }
+    let padded = digits.iter().copied().chain(std::iter::repeat(b'0')).take(9);
+    Some(padded.fold(0, |all, digit| all * 10 + i64::from(digit - b'0')))
 }
 
 /// Caches the last minute in the common log format: a log has many lines per minute, and
@@ -111,7 +161,7 @@ impl ClfTimeCache {
 
 #[cfg(test)]
 mod tests {
-    use super::{ClfTimeCache, Timestamp, parse_clf};
+    use super::{ClfTimeCache, Timestamp, parse_clf, parse_clf_variant};
 
     #[test]
     fn reads_the_common_log_format() {
@@ -137,6 +187,33 @@ mod tests {
             b"17/Dec/2025:09:03:01 +2460",
         ] {
             assert_eq!(parse_clf(text), None, "{}", String::from_utf8_lossy(text));
+        }
+    }
+
+    #[test]
+    fn reads_variants() {
+        let usual = parse_clf(b"17/Dec/2025:09:03:01 +0100").unwrap();
+        let later = |ns| Some(Timestamp { unix_ns: usual.unix_ns + ns, ..usual });
+        let utc = parse_clf(b"17/Dec/2025:09:03:01 +0000");
+        for (text, expected) in [
+            ("2025-12-17T09:03:01.250+01:00", later(250_000_000)),
+            ("17/Dec/2025:09:03:01.25 +0100", later(250_000_000)),
+            ("17/Dec/2025:09:03:01,123456789123 +0100", later(123_456_789)),
+            ("Dec/17/2025:09:03:01 +0100", later(0)),
+            ("17/Dec/2025 09:03:01", utc),
+            ("17/Dec/2025:09:03:01 UTC", utc),
+            ("17/Dec/2025:09:03:01. +0100", None),
+            (
+                "17/Dec/2025:09:03:01.5",
+                utc.map(|time| Timestamp { unix_ns: time.unix_ns + 500_000_000, ..time }),
+            ),
+            ("17/Dec/2025:09:03:61 +0100", None),
+            ("17/Dec/2025:09:03:01 +01", None),
+            ("17/17/2025:09:03:01 +0100", None),
+            ("Dec", None),
+            ("", None),
+        ] {
+            assert_eq!(parse_clf_variant(text.as_bytes()), expected, "{text}");
         }
     }
 

@@ -74,7 +74,7 @@ pub use timestamp::Timestamp;
 pub use zone::Zone;
 
 pub(crate) use calendar::{DAY_S, month_by_name};
-pub(crate) use clf::{CLF_LENGTH, ClfTimeCache, parse_clf};
+pub(crate) use clf::{CLF_LENGTH, ClfTimeCache, parse_clf, parse_clf_variant};
 pub(crate) use host::{Client, is_host, usual_client_length};
 pub(crate) use number::{parse_decimal_ns, parse_digits, parse_upstream_time_ns};
 pub(crate) use quantity::{parse_count, parse_seconds_ns, parse_whole_size};

@@ -23,7 +23,7 @@ use super::tail::Tail;
 use crate::field::Field;
 use crate::line::short_memchr;
 use crate::record::Record;
-use crate::value::{CLF_LENGTH, Strftime, TimeKind};
+use crate::value::{CLF_LENGTH, Strftime, TimeKind, parse_clf_variant};
 
 /// The text before the first value, then the values, each with its end.
 #[derive(Debug, Clone)]
@@ -123,9 +123,10 @@ impl End {
             }
             Self::ClfTime(text) => {
                 if rest.len() < CLF_LENGTH {
-                    return Err(start);
+                    return clf_variant_end(line, start, text).ok_or(start);
                 }
                 expect(line, start + CLF_LENGTH, text)
+                    .or_else(|at| clf_variant_end(line, start, text).ok_or(at))
             }
             Self::Strftime(pattern, text) => match pattern.length(rest) {
                 Some(length) => expect(line, start + length, text),
@@ -206,6 +207,16 @@ fn expect(line: &[u8], end: usize, text: &[u8]) -> Result<(usize, usize), usize>
     }
     let same = line[end..].iter().zip(text).take_while(|(a, b)| a == b).count();
     Err(end + same)
+}
+
+/// The end of a time that is longer or shorter than usual, and the offset after the text that must
+/// follow it.
+#[cold]
+fn clf_variant_end(line: &[u8], start: usize, text: &[u8]) -> Option<(usize, usize)> {
+    const LENGTH_MAX: usize = 48;
+    let rest = &line[start..line.len().min(start + LENGTH_MAX)];
+    let end = start + find_text(rest, text.first().map(|_| text)?)?;
+    parse_clf_variant(&line[start..end]).map(|_| (end, end + text.len()))
 }
 
 /// Does what the slice's `starts_with` does, without a call: the texts here are two or three

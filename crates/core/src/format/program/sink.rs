@@ -20,8 +20,8 @@ use super::span::Span;
 use crate::field::Field;
 use crate::record::Record;
 use crate::value::{
-    ClfTimeCache, Client, Strftime, TimeContent, TimeKind, TimeParts, is_host, parse_decimal_ns,
-    parse_digits, parse_go_duration_ns, parse_upstream_time_ns,
+    ClfTimeCache, Client, Strftime, TimeContent, TimeKind, TimeParts, is_host, parse_clf_variant,
+    parse_decimal_ns, parse_digits, parse_go_duration_ns, parse_upstream_time_ns,
 };
 
 /// Where a value is stored and which form it must have.
@@ -149,7 +149,8 @@ impl Sink {
             }
             Self::Bytes => record.set_number(Field::Bytes, optional(value, parse_bytes)?),
             Self::Time(TimeKind::Clf) => {
-                let time = state.clf_times.parse(value.try_into().ok()?)?;
+                let usual = value.try_into().ok().and_then(|text| state.clf_times.parse(text));
+                let time = usual.or_else(|| parse_clf_variant(value))?;
                 state.time.set_clf(time);
             }
             Self::Time(kind) => state.time.add(*kind, value)?,

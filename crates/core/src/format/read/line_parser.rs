@@ -69,6 +69,12 @@ pub struct LineParser {
     decoded: Vec<u8>,
 }
 
+/// Whether a line begins or ends with a blank.
+fn has_outer_blanks(line: &[u8]) -> bool {
+    let is_blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
+    is_blank(line.first()) || is_blank(line.last())
+}
+
 impl LineParser {
     /// A parser of `format`'s lines.
     pub fn new(format: Arc<Format>) -> Self {
@@ -169,9 +175,40 @@ impl LineParser {
         }
     }
 
-    /// Reads a line, whose decoded values are put into `decoded`.
+    /// Reads a line, whose decoded values are put into `decoded`. Blanks at its ends, as pasted lines
+    /// have them, are left out if the line does not match with them.
     #[inline]
     fn parse_into<'a>(
+        &mut self,
+        line: &'a [u8],
+        decoded: &mut DecodeBuffer<'a>,
+        record: &mut Record<'a>,
+    ) -> Result<(), Mismatch> {
+        let outcome = self.parse_whole(line, decoded, record);
+        match outcome {
+            Err(mismatch) if has_outer_blanks(line) => {
+                self.parse_trimmed(line, decoded, record).ok_or(mismatch)
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Reads a line without the blanks at its ends. In delimited lines they separate empty values.
+    #[cold]
+    fn parse_trimmed<'a>(
+        &mut self,
+        line: &'a [u8],
+        decoded: &mut DecodeBuffer<'a>,
+        record: &mut Record<'a>,
+    ) -> Option<()> {
+        let is_delimited = matches!(self.format.program(), Program::Delimited(_));
+        let line = (!is_delimited).then(|| line.trim_ascii())?;
+        self.parse_whole(line, decoded, record).ok()
+    }
+
+    /// Reads a line as it is.
+    #[inline]
+    fn parse_whole<'a>(
         &mut self,
         line: &'a [u8],
         decoded: &mut DecodeBuffer<'a>,
