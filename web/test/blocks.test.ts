@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { mayHaveBlocks } from "../src/blocks/control";
+import { sentenceParts, trialOf } from "../src/blocks/trial";
 import {
   clockText,
   countsText,
@@ -7,12 +8,14 @@ import {
   crossingText,
   durationText,
   errorLogBlocks,
+  looksText,
   parseOffset,
   restOfSentence,
 } from "../src/blocks/words";
 import { overlayNoun } from "../src/format/kind";
 import { listed } from "../src/format/text";
 import type { BlockedClient } from "../src/generated/BlockedClient";
+import type { BlockRule } from "../src/generated/BlockRule";
 import type { BlocksReport } from "../src/generated/BlocksReport";
 import type { RuleAnswer } from "../src/generated/RuleAnswer";
 import { NO_BLOCKS, withReply } from "../src/state/blocks";
@@ -134,5 +137,77 @@ describe("the words about blocks", () => {
     expect(crossingText({ rule: "one", before_s: 0.4 })).toBe("crosses one at the first block");
     const [untimed] = crossings(client({ first: null }), rules, 0);
     expect(crossingText(untimed!)).toBe("crosses one");
+  });
+});
+
+describe("a rule in force that is tried", () => {
+  const limit = (excess?: [number, number], name: string | null = "one"): BlockRule => ({
+    cause: "request_limit",
+    name,
+    blocks: 3,
+    ...(excess && { excess }),
+  });
+  const of = (...rules: BlockRule[]) => report({ clients: [client({ rules })] });
+
+  it("has the highest burst that all rejections allow", () => {
+    const busy = client({ rules: [limit([20.1, 21]), limit([3.2, 9], "two")] });
+    const all = report({ clients: [client({ rules: [limit([5.04, 30])] }), busy] });
+    const trial = trialOf(limit([20.1, 21]), all);
+    expect(trial?.text).toMatch(
+      /^# The lowest excess that it rejects is 5\.04, so the burst is 5 /,
+    );
+    expect(trial?.text).toContain("zone=one:10m rate=1r/s;\nlimit_req zone=one burst=5 nodelay;");
+    expect(trialOf(limit([3.2, 9], "two"), all)?.text).toContain("zone=two burst=3 nodelay;");
+    // nginx rejects what is over the burst, so a whole excess is over a smaller one.
+    const whole = limit([5, 5]);
+    expect(trialOf(whole, of(whole))?.text).toContain("zone=one burst=4 nodelay;");
+    const least = limit([0.01, 0.5]);
+    expect(trialOf(least, of(least))?.text).toMatch(/limit_req zone=one;$/);
+    expect(trialOf(limit(), of(limit()))?.text).toMatch(/does not state an excess.*zone=one;$/s);
+    const delays: BlockRule = { ...limit([1, 2]), cause: "request_delay" };
+    expect(trialOf(limit([5.5, 6]), of(limit([5.5, 6]), delays))?.text).toMatch(/burst=5;$/);
+  });
+
+  it("is not made of what no configuration could have, or what the log does not state", () => {
+    const one = of(limit());
+    for (const name of [null, "a b", "a;b", "one}\nx", "é", "x".repeat(61)]) {
+      expect(trialOf(limit([1, 2], name), one)).toBeNull();
+    }
+    for (const cause of ["scenario", "packet_filter", "access_rule"] as const) {
+      expect(trialOf({ ...limit(), cause }, one)).toBeNull();
+    }
+    const jail: BlockRule = { cause: "jail", name: "nginx-limit-req", blocks: 1 };
+    expect(trialOf(jail, one)?.text).toContain("[nginx-limit-req]\nfilter   = nginx-limit-req\n");
+  });
+
+  it("is found in a configuration, and in its sentence", () => {
+    const [one, dotted] = [trialOf(limit(), of(limit())), trialOf(limit(undefined, "a.b"), of())];
+    expect(one?.definition.test("http {\n  limit_req_zone $a zone=one:1m rate=1r/s;")).toBe(true);
+    expect(one?.definition.test("  limit_req_zone $a zone=one2:1m rate=1r/s;")).toBe(false);
+    expect(one?.definition.test("# limit_req_zone $a zone=one:1m rate=1r/s;")).toBe(false);
+    expect(dotted?.definition.test("limit_req_zone $a zone=axb:1m rate=1r/s;")).toBe(false);
+    const sentence =
+      ' was rejected twice by zone "one" (excess 5.0); in the 10 min GET /zone "a.b"';
+    const shown = sentenceParts(sentence, [dotted!, one!]);
+    expect(shown).toEqual([
+      " was rejected twice by ",
+      one,
+      ' (excess 5.0); in the 10 min GET /zone "a.b"',
+    ]);
+  });
+
+  it("has an address that looks like someone", () => {
+    const before = {
+      requests: 9,
+      statuses: [],
+      target: { value: "POST /login", requests: 4 },
+      user_agent: { value: "curl/8", requests: 9 },
+    };
+    const good = { is_human: false, good: ["search_crawler" as const] };
+    expect(looksText(client({ before, looks: good }))).toBe(
+      "Looks good: search crawler; agent curl/8; most often POST /login (4 of 9).",
+    );
+    expect(looksText(client({ looks: { is_human: true, good: [] } }))).toBe("Looks like a person.");
+    expect(looksText(client())).toBe("");
   });
 });

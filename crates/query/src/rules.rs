@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use weir_core::{
-    AddressBlock, CompiledFilter, LogSource, Record, RecordKind, RowReader, Segment, Selection,
+    AddressBlock, CompiledFilter, LogSource, Record, RowReader, Segment, Selection,
     SnapshotSegment, Snapshots, Values,
 };
 use weir_rules::{Events, LimitSweep, Line, LineTally, LogCounts, MissingField, Replay, Rule};
@@ -52,6 +52,8 @@ pub struct RuleAnswer {
     pub caught: Vec<Box<[u8]>>,
     /// The number of records that were left out, because a value of theirs was not kept.
     pub unknown_records: u64,
+    /// Why the rule was not replayed, if it was not. Its report is empty then.
+    pub unanswered: Option<RuleQueryError>,
 }
 
 /// Options of a replay.
@@ -113,16 +115,22 @@ pub fn replay_rule<D: Snapshots>(
 ) -> Result<Option<RuleAnswer>, RuleQueryError> {
     let options = RuleOptions::default();
     let answers = replay_rules(data, query, (&[rule], &NoLines), &options, jobs, abandoned)?;
-    Ok(answers.and_then(|answers| answers.into_iter().next()))
+    let answer = answers.and_then(|answers| answers.into_iter().next());
+    match answer {
+        Some(RuleAnswer { unanswered: Some(error), .. }) => Err(error),
+        answer => Ok(answer),
+    }
 }
 
 /// Replays rules over the current records of a data set that a query selects, on up to `jobs`
 /// threads, or over the lines of these records for rules that look at lines. Returns `None` if
 /// `abandoned` became true.
 ///
+/// A rule that needs a field which the data lacks, or lines that are gone, leaves the others: see
+/// [`RuleAnswer::unanswered`].
+///
 /// # Errors
-/// Fails if the query is not valid for this data, if the data lacks a field of a rule, or if lines
-/// that a rule needs are gone.
+/// Fails if the query is not valid for this data.
 pub fn replay_rules<D: Snapshots>(
     data: &Arc<D>,
     query: &ParsedQuery,
@@ -130,61 +138,74 @@ pub fn replay_rules<D: Snapshots>(
     options: &RuleOptions,
     jobs: usize,
     abandoned: &AtomicBool,
-) -> Result<Option<Vec<RuleAnswer>>, RuleQueryError> {
-    let work = LineWork { data, query, jobs, abandoned };
-    let Some(reports) = work.over_lines(rules, lines)? else { return Ok(None) };
+) -> Result<Option<Vec<RuleAnswer>>, QueryError> {
+    let Some(reports) = over_lines(query, &data.values(), (rules, lines))? else {
+        return Ok(None);
+    };
     over_snapshot(data, jobs, abandoned, |work| {
-        RowReplay { work: &work, options }.run_all(query, rules, &reports)
+        let filter = query.filter(&data.values()).map_err(Unanswered::Refused)?;
+        let mut filter = CompiledFilter::new(&filter);
+        work.refresh(&mut filter, &data.values())?;
+        let log = count_lines(&work, &filter, !query.selects_all())?;
+        RowReplay { work: &work, filter, log, options }.run_all(rules, &reports)
     })
 }
 
-/// The replays of rules that look at lines.
-struct LineWork<'a, D> {
-    data: &'a Arc<D>,
-    query: &'a ParsedQuery,
-    jobs: usize,
-    abandoned: &'a AtomicBool,
-}
+/// The reports of the rules that look at lines, in their order.
+type LineReports = Vec<Result<LineReport, RuleQueryError>>;
 
-impl<D: Snapshots> LineWork<'_, D> {
-    /// Replays the rules that look at lines. The lines are read once for all of them. Returns the
-    /// reports of these rules in their order, or `None` if they are no longer wanted.
-    fn over_lines(
-        &self,
-        rules: &[&dyn Rule],
-        lines: &dyn SourceLines,
-    ) -> Result<Option<Vec<LineReport>>, RuleQueryError> {
-        let Self { data, query, jobs, abandoned } = *self;
-        let (of_lines, of_rows): (Vec<&dyn Rule>, Vec<&dyn Rule>) =
-            rules.iter().partition(|rule| rule.observe_lines().is_some());
-        if of_lines.is_empty() {
-            return Ok(Some(Vec::new()));
-        }
-        // What would refuse the others comes first, because the lines may be there only once.
-        let options = &RuleOptions::default();
-        let checked = over_snapshot(data, jobs, abandoned, |work| {
-            let replay = RowReplay { work: &work, options };
-            of_rows.iter().try_for_each(|rule| replay.seen_rows(*rule).map(drop))
-        })?;
-        if checked.is_none() {
-            return Ok(None);
-        }
-        let replays = of_lines.into_iter();
-        let mut replays: Vec<_> = replays.map(LineReplay::new).collect();
-        let selected = SelectedLines::of(query, &data.values())?;
-        match lines.replay(&selected, &mut replays) {
-            Ok(()) => {}
-            Err(SourceLinesError::Abandoned) => return Ok(None),
-            Err(SourceLinesError::Gone(why)) => return Err(RuleQueryError::LinesGone(why)),
-        }
-        Ok(Some(replays.into_iter().map(LineReplay::finish).collect()))
+/// Replays the rules that look at lines. The lines are read once for all of them. Returns `None` if
+/// the reports are no longer wanted.
+fn over_lines(
+    query: &ParsedQuery,
+    values: &Values,
+    (rules, lines): (&[&dyn Rule], &dyn SourceLines),
+) -> Result<Option<LineReports>, QueryError> {
+    let of_lines = rules.iter().filter(|rule| rule.observe_lines().is_some());
+    let mut replays: Vec<_> = of_lines.map(|rule| LineReplay::new(*rule)).collect();
+    if replays.is_empty() {
+        return Ok(Some(Vec::new()));
     }
+    let selected = SelectedLines::of(query, values)?;
+    let reports = match lines.replay(&selected, &mut replays) {
+        Ok(()) => replays.into_iter().map(|replay| Ok(replay.finish())).collect(),
+        Err(SourceLinesError::Abandoned) => return Ok(None),
+        Err(SourceLinesError::Gone(why)) => {
+            vec![Err(RuleQueryError::LinesGone(why)); replays.len()]
+        }
+    };
+    Ok(Some(reports))
 }
 
 /// The replays over one snapshot.
 struct RowReplay<'a, D: Snapshots> {
     work: &'a SnapshotWork<'a, D>,
+    filter: CompiledFilter,
+    log: LogCounts,
     options: &'a RuleOptions,
+}
+
+/// Counts all lines, or those of the records that a filter selects.
+fn count_lines<D: Snapshots>(
+    work: &SnapshotWork<'_, D>,
+    filter: &CompiledFilter,
+    is_filtered: bool,
+) -> Result<LogCounts, Interruption> {
+    let mut counts = LogCounts::default();
+    for source in &work.snapshot.sources {
+        let read = source.read_counts();
+        counts.lines += read.lines;
+        counts.unparsed += read.unparsed_lines;
+    }
+    let segments: Vec<&SnapshotSegment> = work.snapshot.segments.iter().collect();
+    let count = |it: &&SnapshotSegment| {
+        let rows = filter.pass_within(&it.segment, &it.bounds).selection().len();
+        (it.segment.kind(), rows as u64)
+    };
+    for (kind, rows) in work.spread(segments.iter(), count)? {
+        counts.records[kind as usize] += rows;
+    }
+    Ok(if is_filtered { counts.of_selected() } else { counts })
 }
 
 /// The rows that a rule looks at, and their reader.
@@ -196,40 +217,50 @@ struct SeenRows<'a> {
 /// A replay that has taken its rows.
 struct RowsReplayed<'r> {
     replay: Box<dyn Replay + 'r>,
-    /// What it looked at.
-    log: LogCounts,
     /// The number of records that were left out.
     unknown_records: u64,
 }
 
-type ReplayResult<T> = Result<T, Unanswered<RuleQueryError>>;
+type ReplayResult<T> = Result<T, Unanswered<QueryError>>;
 
 impl<D: Snapshots> RowReplay<'_, D> {
     /// Answers for all rules. `reports` has those of the rules that look at lines.
     fn run_all(
         &self,
-        query: &ParsedQuery,
         rules: &[&dyn Rule],
-        reports: &[LineReport],
+        reports: &[Result<LineReport, RuleQueryError>],
     ) -> ReplayResult<Vec<RuleAnswer>> {
         let has_traits = self.options.has_grid || self.options.has_collateral;
         let networks = &self.options.good_networks;
         let traits = has_traits.then(|| ClientTraits::of(self.work, networks)).transpose()?;
         let mut reports = reports.iter();
         let answer = |rule: &&dyn Rule| match rule.observe_lines().and_then(|_| reports.next()) {
-            Some(report) => {
-                Ok(self.answer_of_report(*rule, report.clone(), &self.log(), traits.as_ref())?)
+            Some(Ok(report)) => {
+                Ok(self.answer_of_report(*rule, report.clone(), traits.as_ref())?)
             }
-            None => {
-                let rows = self.over_rows(query, *rule)?;
-                Ok(self.answer(*rule, rows, traits.as_ref())?)
-            }
+            Some(Err(error)) => Ok(self.unanswered(*rule, error.clone())?),
+            None => match self.over_rows(*rule)? {
+                Ok(rows) => Ok(self.answer(*rule, rows, traits.as_ref())?),
+                Err(missing) => Ok(self.unanswered(*rule, RuleQueryError::MissingField(missing))?),
+            },
         };
         rules.iter().map(answer).collect()
     }
 
+    /// Returns the empty answer of a rule that was not replayed.
+    fn unanswered(
+        &self,
+        rule: &dyn Rule,
+        error: RuleQueryError,
+    ) -> Result<RuleAnswer, Interruption> {
+        let (report, tally) = (rule.replay().finish(None), LineTally::default());
+        let answer = self.answer_of_report(rule, LineReport { report, tally }, None)?;
+        let rule = answer.rule.not_evaluated(&error);
+        Ok(RuleAnswer { rule, unanswered: Some(error), ..answer })
+    }
+
     /// Returns the rows that a rule looks at.
-    fn seen_rows(&self, rule: &dyn Rule) -> ReplayResult<SeenRows<'_>> {
+    fn seen_rows(&self, rule: &dyn Rule) -> Result<SeenRows<'_>, MissingField> {
         let SnapshotWork { data, snapshot, .. } = self.work;
         let is_seen = |segment: &&SnapshotSegment| rule.sees(segment.segment.kind());
         let segments: Vec<&SnapshotSegment> = snapshot.segments.iter().filter(is_seen).collect();
@@ -240,69 +271,47 @@ impl<D: Snapshots> RowReplay<'_, D> {
             None => rows,
         };
         if !segments.is_empty() {
-            let bound = rule.bind(rows.fields()).map_err(RuleQueryError::MissingField);
-            bound.map_err(Unanswered::Refused)?;
+            rule.bind(rows.fields())?;
         }
         Ok(SeenRows { segments, rows })
-    }
-
-    /// Counts the lines and the records that were read, whether or not the query selects them.
-    fn log(&self) -> LogCounts {
-        let mut log = LogCounts::default();
-        for source in &self.work.snapshot.sources {
-            let counts = source.read_counts();
-            log.lines += counts.lines;
-            log.unparsed += counts.unparsed_lines;
-        }
-        for segment in self.work.snapshot.segments.iter() {
-            log.records[segment.segment.kind() as usize] += segment.rows() as u64;
-        }
-        log
     }
 
     /// Replays a rule that looks at records.
     fn over_rows<'r>(
         &self,
-        query: &ParsedQuery,
         rule: &'r dyn Rule,
-    ) -> ReplayResult<RowsReplayed<'r>> {
-        let data = self.work.data;
-        let filter = query.filter(&data.values());
-        let filter = filter.map_err(|error| Unanswered::Refused(error.into()))?;
-        let mut filter = CompiledFilter::new(&filter);
-        self.work.refresh(&mut filter, &data.values())?;
-        let SeenRows { segments, rows } = self.seen_rows(rule)?;
+    ) -> ReplayResult<Result<RowsReplayed<'r>, MissingField>> {
+        let SeenRows { segments, rows } = match self.seen_rows(rule) {
+            Ok(seen) => seen,
+            Err(missing) => return Ok(Err(missing)),
+        };
         let mut replay = rule.replay();
         let mut unknown_records = 0;
-        let mut log = self.log();
-        let kinds = RecordKind::ALL.into_iter().filter(|kind| rule.sees(*kind));
-        kinds.for_each(|kind| log.records[kind as usize] = 0);
         let takes_rows = replay.bind_rows(&rows);
         let mut pace = ChunkPace::default();
         let mut rest = &segments[..];
         while !rest.is_empty() {
             let (chunk, others) = rest.split_at(pace.segments().min(rest.len()));
             unknown_records += match takes_rows {
-                true => self.take_rows(&filter, chunk, &mut *replay, &mut log)?,
-                false => self.observe(&filter, (rule, &rows), chunk, &mut *replay, &mut log)?,
+                true => self.take_rows(chunk, &mut *replay)?,
+                false => self.observe((rule, &rows), chunk, &mut *replay)?,
             };
             pace.end_chunk();
             rest = others;
         }
         // Patterns match nothing once the work is stopped, so what was found then is wrong.
         self.work.check_wanted()?;
-        Ok(RowsReplayed { replay, log, unknown_records })
+        Ok(Ok(RowsReplayed { replay, unknown_records }))
     }
 
     /// Passes the selected rows of some segments to the replay. Returns the number of rows with
     /// unknown values.
     fn take_rows(
         &self,
-        filter: &CompiledFilter,
         segments: &[&SnapshotSegment],
         replay: &mut dyn Replay,
-        log: &mut LogCounts,
     ) -> Result<u64, Interruption> {
+        let filter = &self.filter;
         let select =
             |it: &&SnapshotSegment| filter.pass_within(&it.segment, &it.bounds).selection();
         let selections = self.work.spread(segments.iter(), select)?;
@@ -310,7 +319,6 @@ impl<D: Snapshots> RowReplay<'_, D> {
             let mut unknown = 0;
             for (it, rows) in segments.iter().zip(&selections) {
                 self.work.check_wanted()?;
-                log.records[it.segment.kind() as usize] += rows.len() as u64;
                 unknown += replay.take_rows(&it.segment, rows, values);
             }
             Ok(unknown)
@@ -321,24 +329,22 @@ impl<D: Snapshots> RowReplay<'_, D> {
     /// the number of rows with unknown values.
     fn observe(
         &self,
-        filter: &CompiledFilter,
         (rule, rows): (&dyn Rule, &RowReader),
         segments: &[&SnapshotSegment],
         replay: &mut dyn Replay,
-        log: &mut LogCounts,
     ) -> Result<u64, Interruption> {
         // The lock on the values is released between chunks, because parsers wait for it.
+        let (filter, abandoned) = (&self.filter, self.work.abandoned);
         let observed = self.work.with_values(|values| {
             let observe = |segment: &&SnapshotSegment| {
                 let selection = filter.pass_within(&segment.segment, &segment.bounds).selection();
-                observe(rule, (rows, values), &segment.segment, &selection, self.work.abandoned)
+                observe(rule, (rows, values), &segment.segment, &selection, abandoned)
             };
             self.work.spread(segments.iter(), observe)
         })??;
         let mut unknown_records = 0;
-        for (segment, ObservedRows { events, rows, unknown }) in segments.iter().zip(observed) {
+        for (segment, ObservedRows { events, unknown }) in segments.iter().zip(observed) {
             unknown_records += unknown;
-            log.records[segment.segment.kind() as usize] += rows;
             for event in events.iter() {
                 replay.take(segment.segment.source(), event.line, &event);
             }
@@ -352,7 +358,7 @@ impl<D: Snapshots> RowReplay<'_, D> {
         rows: RowsReplayed<'_>,
         traits: Option<&ClientTraits>,
     ) -> Result<RuleAnswer, Interruption> {
-        let RowsReplayed { replay, log, unknown_records } = rows;
+        let RowsReplayed { replay, unknown_records } = rows;
         let sweep = replay.sweep();
         let (advice, good_peaks) = match (&sweep, traits) {
             (Some(sweep), Some(traits)) => self.judge_keys(&*replay, sweep, traits)?,
@@ -364,7 +370,7 @@ impl<D: Snapshots> RowReplay<'_, D> {
             .map(|sweep| grid(sweep, advice, self.work.jobs, self.work.abandoned))
             .transpose()?;
         let (report, tally) = (replay.finish(None), LineTally::default());
-        let answer = self.answer_of_report(rule, LineReport { report, tally }, &log, traits)?;
+        let answer = self.answer_of_report(rule, LineReport { report, tally }, traits)?;
         let collateral = answer.collateral.map(|found| Collateral { peaks: good_peaks, ..found });
         let curve = sweep.as_ref().map(limit_curve);
         Ok(RuleAnswer { curve, grid, collateral, sweep, unknown_records, ..answer })
@@ -375,7 +381,6 @@ impl<D: Snapshots> RowReplay<'_, D> {
         &self,
         rule: &dyn Rule,
         LineReport { report, tally }: LineReport,
-        log: &LogCounts,
         traits: Option<&ClientTraits>,
     ) -> Result<RuleAnswer, Interruption> {
         // Sources that were removed leave gaps.
@@ -390,14 +395,16 @@ impl<D: Snapshots> RowReplay<'_, D> {
             Some(traits) => self.work.with_values(|values| collateral(&report, traits, values))?,
             None => None,
         };
+        let caught = if self.options.has_caught { caught(&report) } else { Vec::new() };
         Ok(RuleAnswer {
             curve: None,
             grid: None,
             collateral,
-            caught: if self.options.has_caught { caught(&report) } else { Vec::new() },
-            rule: ReplayedRule::new(rule, report, log, &tally, &names),
+            caught,
+            rule: ReplayedRule::new(rule, report, &self.log, &tally, &names),
             sweep: None,
             unknown_records: 0,
+            unanswered: None,
         })
     }
 
@@ -450,8 +457,6 @@ impl ChunkPace {
 /// What was observed of some rows of a segment.
 struct ObservedRows {
     events: Events,
-    /// The number of rows.
-    rows: u64,
     /// The number of rows with unknown values.
     unknown: u64,
 }
@@ -464,8 +469,7 @@ fn observe(
     selection: &Selection,
     abandoned: &AtomicBool,
 ) -> ObservedRows {
-    let mut observed =
-        ObservedRows { events: Events::default(), rows: selection.len() as u64, unknown: 0 };
+    let mut observed = ObservedRows { events: Events::default(), unknown: 0 };
     let Ok(mut observer) = rule.bind(rows.fields()) else { return observed };
     let mut record = Record::new();
     selection.for_each(|row| {

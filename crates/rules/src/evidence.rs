@@ -17,9 +17,18 @@ pub struct LogCounts {
     pub unparsed: u64,
     /// The selected records, by their kind in the order of [`RecordKind::ALL`].
     pub records: [u64; RecordKind::ALL.len()],
+    /// With conditions, the lines in no known format, which conditions leave out.
+    pub left_out: Option<u64>,
 }
 
 impl LogCounts {
+    /// Counts only the lines of the selected records, because conditions select no others.
+    #[must_use]
+    pub fn of_selected(self) -> Self {
+        let lines = self.records.iter().sum();
+        Self { lines, unparsed: 0, left_out: Some(self.unparsed), ..self }
+    }
+
     /// Names the kind of most records; `None` if there is no record.
     pub(crate) fn main_kind(&self) -> Option<RecordKind> {
         let found = RecordKind::ALL.into_iter().filter(|kind| self.records[*kind as usize] > 0);
@@ -135,7 +144,7 @@ impl LookedAt {
 /// Explains why a rule that evaluates records found none.
 fn nothing_of_records(sees: &dyn Fn(RecordKind) -> bool, log: &LogCounts, records: u64) -> String {
     match (records, log.main_kind()) {
-        (0, _) if log.lines == 0 => "The log has no lines.".to_owned(),
+        (0, _) if log.lines == 0 && log.left_out.is_none() => "The log has no lines.".to_owned(),
         (0, Some(kind)) => {
             let wanted = RecordKind::ALL.into_iter().find(|kind| sees(*kind));
             let wanted = log_of(wanted.unwrap_or_default());
@@ -191,7 +200,7 @@ mod tests {
     fn the_reason_names_the_log_that_the_rule_evaluates() {
         let sees = |kind| kind == RecordKind::Request;
         let nothing = |lines, records| {
-            let log = LogCounts { lines, unparsed: 0, records };
+            let log = LogCounts { lines, records, ..LogCounts::default() };
             LookedAt::records(&sees, &log, 0).nothing.expect("nothing was evaluated")
         };
         assert_eq!(nothing(0, [0; 3]), "The log has no lines.");
@@ -201,8 +210,13 @@ mod tests {
         );
         assert!(nothing(9, [0; 3]).contains("--format"));
         assert!(nothing(9, [9, 0, 0]).contains("none of the 9 records"));
-        let log = LogCounts { lines: 9, unparsed: 1, records: [8, 0, 0] };
-        let found = LookedAt::records(&sees, &log, 8);
-        assert_eq!((found.records, found.unparsed, found.nothing), (8, 1, None));
+        let log = LogCounts { lines: 9, unparsed: 1, records: [5, 0, 0], left_out: None };
+        let found = LookedAt::records(&sees, &log, 5);
+        assert_eq!((found.records, found.unparsed, found.nothing), (5, 1, None));
+        let found = LookedAt::records(&sees, &log.of_selected(), 5);
+        assert_eq!((found.lines, found.records, found.unparsed), (5, 5, 0));
+        let none = LogCounts { records: [0; 3], ..log }.of_selected();
+        let nothing = LookedAt::records(&sees, &none, 0).nothing;
+        assert!(nothing.is_some_and(|why| why.contains("conditions select none")));
     }
 }

@@ -45,6 +45,11 @@ enum SourceFile {
 }
 
 impl SourceFiles {
+    /// The sources of a page that cannot send its files, with the reason as a clause.
+    pub(crate) fn gone(why: &str) -> Self {
+        Self { files: Vec::new(), gone: Some(why.to_owned()) }
+    }
+
     pub(crate) fn find(session: &Session, data: &DataSet) -> Self {
         let mut uploads = HashMap::new();
         for file in session.files() {

@@ -4,9 +4,12 @@
 //! delayed or banned. [`BlocksReport`] lists the addresses with the most blocks, and what they
 //! requested before.
 
+use std::net::IpAddr;
+
 use serde::{Deserialize, Serialize};
 
 use crate::bytes::{hex_if_needed, lossy_text};
+use crate::collateral::GoodReason;
 use crate::number::{rounded, separated, share, span};
 
 /// The maximum length of names and paths in sentences, in characters.
@@ -176,6 +179,20 @@ pub struct BlockedClient {
     pub after: BlockedActivity,
     /// A summary as a sentence, with texts from the log.
     pub sentence: String,
+    /// What its requests look like. Only on the page, and only for addresses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub looks: Option<BlockedLooks>,
+}
+
+/// What the requests of a client look like, all of those in the data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct BlockedLooks {
+    /// Whether it looks like a person with a browser.
+    pub is_human: bool,
+    /// Why it looks good; empty if it does not.
+    pub good: Vec<GoodReason>,
 }
 
 /// A rule that blocked an address.
@@ -193,6 +210,20 @@ pub struct BlockRule {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub excess: Option<[f64; 2]>,
+    /// What would let the address pass. Only on the page, and only for addresses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub remedy: Option<Remedy>,
+}
+
+/// Lines of a configuration that let an address pass a rule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct Remedy {
+    /// Where the lines belong, as the end of a sentence.
+    pub place: String,
+    /// The lines, in the language of the rule's software.
+    pub text: String,
 }
 
 /// The requests of an address in a period.
@@ -226,6 +257,17 @@ pub struct ValueShare {
     pub value: String,
     /// The number of requests.
     pub requests: u64,
+}
+
+impl BlocksReport {
+    /// Adds what would let each address pass the rules that blocked it.
+    pub fn add_remedies(&mut self) {
+        for BlockedClient { client, rules, .. } in &mut self.clients {
+            if client.parse::<IpAddr>().is_ok() {
+                rules.iter_mut().for_each(|rule| rule.remedy = Some(rule.remedy_for(client)));
+            }
+        }
+    }
 }
 
 impl BlockedClient {
@@ -293,11 +335,10 @@ impl BlockRule {
 }
 
 impl BlockRule {
-    /// Returns lines that let an address pass the rule, in the language of its software, and a
-    /// sentence that says where they belong.
-    pub fn remedy(&self, address: &str) -> (String, String) {
+    /// Returns what lets an address pass the rule.
+    pub fn remedy_for(&self, address: &str) -> Remedy {
         let name = self.name.as_deref().map_or("NAME", plain_name);
-        match self.cause {
+        let (place, text) = match self.cause {
             BlockCause::RequestLimit
             | BlockCause::RequestDelay
             | BlockCause::DryRun
@@ -328,7 +369,8 @@ impl BlockRule {
                 "on the command line, with ufw".to_owned(),
                 format!("ufw insert 1 allow from {address}"),
             ),
-        }
+        };
+        Remedy { place, text }
     }
 
     /// The burst that the highest excess asks for, as the rest of a sentence.
@@ -456,7 +498,7 @@ mod tests {
     use super::{BlockCause, BlockRule, BlockedActivity, BlockedClient, CauseBlocks, ValueShare};
 
     fn rule(cause: BlockCause, name: Option<&str>, blocks: u64) -> BlockRule {
-        BlockRule { cause, name: name.map(str::to_owned), blocks, excess: None }
+        BlockRule { cause, name: name.map(str::to_owned), blocks, excess: None, remedy: None }
     }
 
     fn value(value: &str, requests: u64) -> ValueShare {

@@ -44,8 +44,8 @@ mod view;
 mod words;
 
 pub use blocks::{
-    BlockCause, BlockClock, BlockRule, BlockedActivity, BlockedClient, BlocksAnswer,
-    BlocksQuestion, BlocksReport, CauseBlocks, ClockEstimate, ClockEvidence, ValueShare,
+    BlockCause, BlockClock, BlockRule, BlockedActivity, BlockedClient, BlockedLooks, BlocksAnswer,
+    BlocksQuestion, BlocksReport, CauseBlocks, ClockEstimate, ClockEvidence, Remedy, ValueShare,
 };
 pub use build::{Layer, Timeline};
 pub use bytes::{from_hex, to_hex};

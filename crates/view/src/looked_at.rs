@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct LookedAt {
-    /// The number of lines that were read.
+    /// The number of lines that were read; with conditions, those of the records that they select.
     pub lines: u64,
     /// The number of these lines that are in no known format, and that the rule therefore misses.
     pub unparsed: u64,

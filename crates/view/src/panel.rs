@@ -52,7 +52,12 @@ pub struct RuleDetails {
     pub good_networks: Vec<String>,
     /// Another text of rules to compare with.
     #[cfg_attr(feature = "typescript", ts(optional))]
-    pub against: Option<RuleText>,
+    pub against: Option<Box<RuleText>>,
+    /// Why the page cannot send the lines that the rules look at, as a clause. Rules that look at
+    /// records are replayed nevertheless.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub lines_gone: Option<String>,
 }
 
 /// The answer to a question about rules: what each rule would have done.

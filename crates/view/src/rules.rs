@@ -1,5 +1,6 @@
 //! The results of rules on the traffic of a log.
 
+use std::fmt;
 use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
@@ -319,7 +320,8 @@ impl ReplayedRule {
         };
         let weir_rules::KeyCounts { seen, tripped, undecided } = report.keys;
         let mut notes = report.notes;
-        notes.extend(missed_note(looked_at.unparsed));
+        let missed = looked_at.unparsed + log.left_out.unwrap_or(0);
+        notes.extend(missed_note(missed));
         notes.extend(rule.omitted_rules().iter().map(ToString::to_string));
         let not_followed = rule.notes().iter().map(ToString::to_string).collect();
         Self {
@@ -328,9 +330,7 @@ impl ReplayedRule {
             description: rule.description(),
             exactness: match report.exactness {
                 _ if looked_at.evaluated == 0 => Exactness::Nothing,
-                weir_rules::Exactness::Exact
-                    if rule.notes().is_empty() && looked_at.unparsed == 0 =>
-                {
+                weir_rules::Exactness::Exact if rule.notes().is_empty() && missed == 0 => {
                     Exactness::Exact
                 }
                 weir_rules::Exactness::Exact | weir_rules::Exactness::Bounded => Exactness::Bounded,
@@ -353,6 +353,15 @@ impl ReplayedRule {
             alerts: report.alerts.into_iter().map(alert).collect(),
             clients: Vec::new(),
         }
+    }
+}
+
+impl ReplayedRule {
+    /// Adds the reason why the rule was not evaluated, which comes before any other.
+    #[must_use]
+    pub fn not_evaluated(mut self, why: impl fmt::Display) -> Self {
+        self.looked_at.nothing = Some(why.to_string());
+        self
     }
 }
 

@@ -1,16 +1,20 @@
 import { useState } from "preact/hooks";
 import { filterBy } from "../control/questions";
 import { count } from "../format/number";
-import { visible } from "../format/text";
+import { capitalized, visible, visibleLines } from "../format/text";
 import type { BlockedClient } from "../generated/BlockedClient";
 import type { BlocksReport } from "../generated/BlocksReport";
+import { tryInForce } from "../rules/control";
+import { showPanel } from "../rules/RulesLine";
 import { isIncluded, toggleInclude } from "../state/filter";
 import { OWN } from "../state/rules";
 import { blocks, question, rules, state } from "../state/store";
 import { StoryButton } from "../story/StoryButton";
+import { CopyText } from "../views/CopyText";
 import { LogText } from "../views/LogText";
 import { ClockBox } from "./ClockBox";
-import { countsText, crossings, crossingText, restOfSentence } from "./words";
+import { sentenceParts, type Trial, trialOf } from "./trial";
+import { countsText, crossings, crossingText, looksText, restOfSentence } from "./words";
 
 /** Addresses that are shown until the person asks for more. */
 const SHOWN = 5;
@@ -50,11 +54,7 @@ function BlockedList({ report }: { report: BlocksReport }) {
     <>
       <ol class="blocked">
         {shown.map((client) => (
-          <BlockedItem
-            key={client.client_hex ?? client.client}
-            of={client}
-            offset_s={report.clock.offset_s}
-          />
+          <BlockedItem key={client.client_hex ?? client.client} of={client} report={report} />
         ))}
       </ol>
       {clients.length > SHOWN && (
@@ -71,10 +71,11 @@ function BlockedList({ report }: { report: BlocksReport }) {
   );
 }
 
-function BlockedItem({ of: client, offset_s }: { of: BlockedClient; offset_s: number }) {
+function BlockedItem({ of: client, report }: { of: BlockedClient; report: BlocksReport }) {
   const value = { value: client.client, value_hex: client.client_hex };
   const known = rules.value.panels[OWN].answer?.rules ?? [];
-  const crossed = crossings(client, known, offset_s);
+  const crossed = crossings(client, known, report.clock.offset_s);
+  const trials = client.rules.flatMap((rule) => trialOf(rule, report) ?? []);
   return (
     <li data-testid="blocked" data-client={client.client}>
       <button
@@ -88,12 +89,63 @@ function BlockedItem({ of: client, offset_s }: { of: BlockedClient; offset_s: nu
         <LogText value={client.client} title={false} />
       </button>
       {client.client_hex === undefined && <StoryButton client={client.client} />}
-      <LogText value={restOfSentence(client)} title={false} />
+      {sentenceParts(restOfSentence(client), trials).map((part) =>
+        typeof part === "string" ? (
+          <LogText key={part} value={part} title={false} />
+        ) : (
+          <TrialButton key={part.label} trial={part} />
+        ),
+      )}
       {crossed.map((crossing) => (
         <span key={crossing.rule} class="crossed" data-testid="blocked-crossing">
           {visible(crossingText(crossing))}
         </span>
       ))}
+      <p class="blocked-looks" data-testid="blocked-looks">
+        <LogText value={looksText(client)} title={false} />
+      </p>
+      <Remedies of={client} />
     </li>
+  );
+}
+
+/** The name of a rule in a sentence, which opens the rules panel with the rule. */
+function TrialButton({ trial }: { trial: Trial }) {
+  return (
+    <button
+      type="button"
+      class="link"
+      title="Try this rule over the requests"
+      data-testid="blocked-trial"
+      onClick={() => {
+        tryInForce(trial);
+        // The panel may be drawn with the next frame.
+        requestAnimationFrame(() => requestAnimationFrame(showPanel));
+      }}
+    >
+      {trial.label}
+    </button>
+  );
+}
+
+/** What would let the address pass each rule. */
+function Remedies({ of: { client, rules } }: { of: BlockedClient }) {
+  const known = rules.flatMap(({ cause, name, remedy }) =>
+    remedy ? [{ cause, name, remedy }] : [],
+  );
+  if (known.length === 0) return null;
+  return (
+    <details class="remedies" data-testid="blocked-remedies">
+      <summary>What would let {visible(client)} pass</summary>
+      {known.map(({ cause, name, remedy: { place, text } }) => (
+        <div key={`${cause} ${name}`}>
+          <p>
+            <LogText value={`${capitalized(place)}:`} title={false} />
+          </p>
+          <pre data-testid="remedy-text">{visibleLines(text)}</pre>
+          <CopyText text={text} />
+        </div>
+      ))}
+    </details>
   );
 }

@@ -1,12 +1,14 @@
 /** The blocks panel in sentences. */
 
 import { count, plural } from "../format/number";
+import { capitalized } from "../format/text";
 import { instantSeconds, parseStamp } from "../format/time";
 import type { BlockCause } from "../generated/BlockCause";
 import type { BlockClock } from "../generated/BlockClock";
 import type { BlockedClient } from "../generated/BlockedClient";
 import type { BlocksReport } from "../generated/BlocksReport";
 import type { RuleAnswer } from "../generated/RuleAnswer";
+import { reasonText } from "../rules/good";
 
 /** `1,204 blocks of 3 addresses`. */
 export function countsText({ blocks, addresses }: BlocksReport): string {
@@ -31,6 +33,23 @@ const ERROR_LOG_CAUSES: ReadonlySet<BlockCause> = new Set<BlockCause>([
 export function restOfSentence({ client, sentence }: BlockedClient): string {
   const rest = sentence.startsWith(client) ? sentence.slice(client.length) : ` ${sentence}`;
   return `${rest}.`;
+}
+
+/** Who the address is, by its requests, and what it asked for most. */
+export function looksText({ looks, before }: BlockedClient): string {
+  const parts: string[] = [];
+  if (looks && looks.good.length > 0) {
+    parts.push(`Looks good: ${looks.good.map(reasonText).join(", ")}`);
+  } else if (looks) {
+    parts.push(looks.is_human ? "Looks like a person" : "Looks neither human nor good");
+  }
+  const { requests, target, user_agent } = before;
+  if (user_agent) parts.push(`agent ${user_agent.value}`);
+  if (target && target.requests < requests) {
+    parts.push(`most often ${target.value} (${count(target.requests)} of ${count(requests)})`);
+  }
+  const text = capitalized(parts.join("; "));
+  return text === "" ? "" : `${text}.`;
 }
 
 /** What is known of the clocks of the two logs. */

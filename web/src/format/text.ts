@@ -19,7 +19,10 @@ const UNSAFE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the purpose
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}\p{Cs}]/gu;
 
-const NAMED: Record<string, string> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+/** The escape of a tab. */
+export const TAB_ESCAPE = "\\t";
+
+const NAMED: Record<string, string> = { "\n": "\\n", "\r": "\\r", "\t": TAB_ESCAPE };
 
 /** Splits a value into parts that are safe to show one after the other. */
 export function parts(value: string): Part[] {
@@ -65,6 +68,12 @@ export function visible(value: string): string {
   return parts(value)
     .map((part) => part.text)
     .join("");
+}
+
+/** Several lines of text, with their line breaks and tabs, for an element that keeps white space. */
+export function visibleLines(value: string): string {
+  const line = (text: string) => text.split("\t").map(visible).join("\t");
+  return value.split("\n").map(line).join("\n");
 }
 
 /** The text with an upper-case letter at the beginning. */

@@ -6,7 +6,7 @@ import type { PatternMatches } from "./PatternMatches";
  */
 export type LookedAt = { 
 /**
- * The number of lines that were read.
+ * The number of lines that were read; with conditions, those of the records that they select.
  */
 lines: number, 
 /**

@@ -16,4 +16,9 @@ good_networks?: Array<string>,
 /**
  * Another text of rules to compare with.
  */
-against?: RuleText, };
+against?: RuleText, 
+/**
+ * Why the page cannot send the lines that the rules look at, as a clause. Rules that look at
+ * records are replayed nevertheless.
+ */
+lines_gone?: string, };

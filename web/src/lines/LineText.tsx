@@ -1,6 +1,6 @@
 import { stampText } from "../format/time";
 import type { SelectedLine } from "../generated/SelectedLine";
-import { logParts } from "../views/LogText";
+import { lineParts, logParts } from "../views/LogText";
 import { type MarkedPart, markedParts } from "./highlight";
 import type { ShownLine } from "./shown";
 
@@ -16,7 +16,7 @@ export function LineText({ of: { line, text }, max = SHOWN_MAX }: { of: ShownLin
       {markedParts(shown, line).map((part, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a line have no other identity
         <span key={at} class={classOf(part)}>
-          {logParts(part.text)}
+          {lineParts(part.text)}
         </span>
       ))}
       {shown.length < text.length && "…"}

@@ -1,5 +1,5 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { visible } from "../format/text";
+import { visible, visibleLines } from "../format/text";
 import type { RuleFile } from "../generated/RuleFile";
 import type { RulePlace } from "../generated/RulePlace";
 import { OTHER, OWN, type Slot } from "../state/rules";
@@ -152,10 +152,8 @@ function Refusal({ id, text, place }: RefusalProps) {
   return (
     <div class="refusal" id={id} role="alert" data-testid="rule-refusal">
       {place !== null && `Line ${place.line}, column ${place.column}: `}
-      {text.split("\n").map(visible).join("\n")}
-      {place !== null && (
-        <pre data-testid="rule-excerpt">{place.excerpt.split("\n").map(visible).join("\n")}</pre>
-      )}
+      {visibleLines(text)}
+      {place !== null && <pre data-testid="rule-excerpt">{visibleLines(place.excerpt)}</pre>}
     </div>
   );
 }

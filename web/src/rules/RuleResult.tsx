@@ -13,7 +13,15 @@ import { KeyList } from "./KeyList";
 import { LimitChart } from "./LimitChart";
 import { LimitGrid } from "./LimitGrid";
 import { withBurst } from "./limit";
-import { exactnessText, isClient, keysText, keyWords, lookedAtText, requestsText } from "./words";
+import {
+  asSentence,
+  exactnessText,
+  isClient,
+  keysText,
+  keyWords,
+  lookedAtText,
+  requestsText,
+} from "./words";
 
 /** Bans and alerts that are shown. */
 const SHOWN = 20;
@@ -40,7 +48,7 @@ export function RuleResult({ answer, hasName, slot }: Props) {
       <p data-testid="rule-looked-at">{visible(lookedAtText(rule))}</p>
       <p class="hint" data-testid="rule-exactness">
         {exactnessText(rule)}
-        {rule.notes?.map((note) => ` ${sentence(note)}`)}
+        {rule.notes?.map((note) => ` ${asSentence(visible(note))}`)}
         {unknown_records > 0 &&
           ` ${plural(unknown_records, "request")} were left out, because memory ran out for their values.`}
       </p>
@@ -157,10 +165,4 @@ function Alerts({ answer }: { answer: RuleAnswer }) {
 
 function Rest({ all }: { all: number }) {
   return all > SHOWN ? <p class="muted">and {count(all - SHOWN)} more</p> : null;
-}
-
-/** A note as a sentence. */
-function sentence(note: string): string {
-  const text = visible(note);
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }

@@ -8,6 +8,13 @@ export const PANEL_ID = "rules-panel";
 const REPLAYING = "1 rule, which is being replayed";
 const REFUSED = "1 rule, which cannot be replayed";
 
+/** Brings the panel into view. */
+export function showPanel(): void {
+  const section = document.getElementById(PANEL_ID);
+  section?.scrollIntoView({ block: "start" });
+  section?.focus({ preventScroll: true });
+}
+
 /** The answer of the panel in a line, on the first screen. */
 export function RulesLine() {
   const { answer, text, refusal } = rules.value.panels[OWN];
@@ -15,9 +22,7 @@ export function RulesLine() {
   const show = (event: MouseEvent) => {
     // Not by the fragment of the address, which holds the rule.
     event.preventDefault();
-    const section = document.getElementById(PANEL_ID);
-    section?.scrollIntoView({ block: "start" });
-    section?.focus({ preventScroll: true });
+    showPanel();
   };
   return (
     <p class="rules-line">

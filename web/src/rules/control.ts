@@ -27,6 +27,13 @@ export const RULE_BYTES_MAX = 512 << 10;
 /** Where the browser keeps the networks of good clients. */
 const NETWORKS_KEY = "weir-good-networks";
 
+/** A rule in force, as far as a log states it. */
+export interface RuleInForce {
+  text: string;
+  /** A line that defines it. */
+  definition: RegExp;
+}
+
 /** Asks what the rules of a text would have done; an empty text clears them. */
 export function tryRule(text: string, slot: Slot = OWN): void {
   if (text.trim() === "") {
@@ -86,6 +93,16 @@ export function compareWith(text: string): void {
   tryRule(text, OTHER);
 }
 
+/** Tries a rule of which little is known, unless a text defines it: that one is shown instead. */
+export function tryInForce({ text, definition }: RuleInForce): void {
+  const [own, other] = rules.peek().panels;
+  const defines = (panel: RulePanel) =>
+    [panel.text ?? "", ...panel.files.map((file) => file.text)].some((one) => definition.test(one));
+  if (defines(own) || (rules.peek().lab.hasOther && defines(other))) return;
+  if (own.text === null) tryRule(text);
+  else compareWith(text);
+}
+
 /** Ends the comparison. */
 export function endComparison(): void {
   setLab({ hasOther: false });
@@ -106,7 +123,8 @@ export function takeRulesReply(session: string, reply: RulesReply): void {
           const isOn = panelOf(slot).asked === asked && panelOf(slot).lines !== null;
           if (isOn) set(slot, { lines: { isWaiting: false, ...progress } });
         }),
-      failed: (message) => abandon(slot, message),
+      // The other rules of the text need no lines.
+      failed: (why) => ask(slot, why),
     });
   } else if (reply.error) {
     void reasonOfEnd(slot).then((refusal) => {
@@ -186,7 +204,8 @@ function askAll(): void {
   ask(OTHER);
 }
 
-function ask(slot: Slot): void {
+/** Asks about the rule of a panel. `lines_gone` is why the page cannot send its lines. */
+function ask(slot: Slot, lines_gone?: string): void {
   const { text, files, asked } = panelOf(slot);
   if (text === null) return;
   const { isFiltered } = panelOf(OWN);
@@ -196,7 +215,8 @@ function ask(slot: Slot): void {
   endReplay(slot);
   set(slot, { asked: asked + 1, isAnswered: false, refusal: null, place: null, lines: null });
   const rule = ruleTextOf(text, files);
-  askRules(slot, asked + 1, { ...question, ...filter, zone }, rule, detailsOf(slot));
+  const details = { ...detailsOf(slot), ...(lines_gone !== undefined && { lines_gone }) };
+  askRules(slot, asked + 1, { ...question, ...filter, zone }, rule, details);
 }
 
 function detailsOf(slot: Slot): RuleDetails {

@@ -12,7 +12,7 @@ import { UNREADABLE } from "../upload/uploadConnection";
 /** What a panel shows of its replay. */
 export interface ReplayEvents {
   progressed(progress: ReplayProgress): void;
-  /** The lines cannot be sent. */
+  /** The lines cannot be sent: why, as a clause. */
   failed(message: string): void;
 }
 
@@ -46,7 +46,7 @@ export async function sendLines(
   for (const file of needed.files) {
     const found = await fileAgain(file);
     if (found === null) return fail(`${goneText(file)} ${needed.remedy}`);
-    if (found === "changed") return fail(`${visible(file.name)}: ${CHANGED}`);
+    if (found === "changed") return fail(changedText(file.name));
     open.files.push(found);
   }
   if (replays.get(panel) !== open) return;
@@ -56,7 +56,7 @@ export async function sendLines(
     needed.replay,
     open.files,
     events.progressed,
-    (message) => fail(message === UNREADABLE ? CHANGED : message),
+    (message) => fail(message === UNREADABLE ? `a file ${CHANGED}` : message),
   );
 }
 
@@ -79,19 +79,23 @@ export async function reasonOfEnd(panel: number): Promise<string | null> {
   const open = replays.get(panel);
   endReplay(panel);
   for (const { name, blob } of open?.files ?? []) {
-    if (!(await browserHost.isReadable(blob))) return `${visible(name)}: ${CHANGED}`;
+    if (!(await browserHost.isReadable(blob))) return `The file ${changedText(name)}`;
   }
   return null;
 }
 
 const CHANGED =
-  "the file was changed, moved or deleted after it was added, so its lines cannot be read again. " +
+  "was changed, moved or deleted after it was added, so its lines cannot be read again. " +
   "Add the file again.";
+
+function changedText(name: string): string {
+  return `${visible(name)} ${CHANGED}`;
+}
 
 function goneText({ name }: NeededFile): string {
   return (
-    `The rule looks at whole lines, and this page does not have ${visible(name)}: it was added on ` +
-    "another page, or before this page was loaded."
+    `this page does not have ${visible(name)}: it was added on another page, or before this page ` +
+    "was loaded."
   );
 }
 

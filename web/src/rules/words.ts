@@ -1,6 +1,7 @@
 /** The answer to a panel in sentences. */
 
 import { count, plural } from "../format/number";
+import { capitalized } from "../format/text";
 import type { Exactness } from "../generated/Exactness";
 import type { KeyCounts } from "../generated/KeyCounts";
 import type { ReplayedRule } from "../generated/ReplayedRule";
@@ -102,7 +103,12 @@ export function lookedAtText({ looked_at }: ReplayedRule): string {
     dated === undefined ? `${count(records)} of them records` : `${count(dated)} with a date`;
   const missed = unparsed > 0 ? `, ${count(unparsed)} in no known format` : "";
   const sentence = `It looked at ${plural(lines, "line")}, ${found}${missed}, and applies to ${count(evaluated)}.`;
-  return nothing === undefined ? sentence : `${nothing} ${sentence}`;
+  return nothing === undefined ? sentence : `${asSentence(nothing)} ${sentence}`;
+}
+
+/** A note as a sentence. */
+export function asSentence(note: string): string {
+  return `${capitalized(note)}${/[.!?]$/.test(note) ? "" : "."}`;
 }
 
 /** How far the answer can be relied on. */

@@ -152,7 +152,8 @@ export function takeStoryRules(session: string, reply: RulesReply): void {
         if (!isOn()) return;
         dispatch({ type: "story_facts", facts: { lines: { isWaiting: false, ...progress } } });
       }),
-    failed: (refusal) => {
+    failed: (why) => {
+      const refusal = `The rule looks at whole lines, and ${why}`;
       if (isOn()) dispatch({ type: "story_facts", facts: { lines: null, refusal } });
     },
   });

@@ -1,4 +1,4 @@
-import { type Part, parts, visible, withEdges } from "../format/text";
+import { type Part, parts, TAB_ESCAPE, visible, withEdges } from "../format/text";
 import { EMPTY_VALUE } from "../generated/words";
 
 interface Props {
@@ -24,6 +24,16 @@ export function LogText({ value, title = true, edges = false }: Props) {
 /** The same without an element of its own, as a part of a longer text. */
 export function logParts(value: string) {
   return parts(value).map(part);
+}
+
+/** The same for a whole line, in which tabs are columns. */
+export function lineParts(value: string) {
+  const partOfLine = (one: Part) => (one.isEscape && one.text === TAB_ESCAPE ? tab() : part(one));
+  return parts(value).map(partOfLine);
+}
+
+function tab() {
+  return <span class="tab">{"\t"}</span>;
 }
 
 function part({ text, isEscape }: Part) {

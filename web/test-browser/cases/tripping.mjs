@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { byId, chips, choose, numbers, settled, storyEnds, until } from "../support/page.mjs";
+import { run } from "../support/weir.mjs";
+import { tryRule } from "./trying.mjs";
 
 const SECONDS = 12;
 const REQUESTS = 6;
@@ -65,7 +67,7 @@ export function tripping(define) {
       /^203\.0\.113\.7≡ was rejected 42 times by zone "one" \(excess 5\.0 to 5\.1\)/,
     );
     assert.match(sentence, /it sent 6 requests, at most 6 a second, all of them POST \/login/);
-    assert.match(sentence, /; after it, 60 requests\.$/);
+    assert.match(sentence, /; after it, 60 requests\./);
     await page.click(byId("blocked-client"));
     await chips(page, 1);
     // The list is about the whole log, whatever the filter.
@@ -135,5 +137,76 @@ export function tripping(define) {
     await page.click(byId("blocks-estimate"));
     await clockSays(page, "42 of 42 rejections agree.");
     assert.match(await textOf(page, "blocked"), /it sent 6 requests/);
+  });
+
+  define(
+    "a click on the zone tries it, beside another rule or as it is configured",
+    async (world) => {
+      const { page, server } = world;
+      await page.goto(server.url);
+      await choose(page, ...(await writeLogs(world)));
+      await settled(page);
+      await clockSays(page, "2 h ahead");
+      const box = (at) => page.$$eval(byId("rule-box"), (boxes, at) => boxes[at]?.value, at);
+      const tripped = (at) =>
+        until(
+          page,
+          (at) => document.querySelectorAll('[data-testid="rule"]')[at]?.dataset.tripped === "1",
+          at,
+        );
+      assert.equal(await textOf(page, "blocked-trial"), 'zone "one"');
+      await page.click(byId("blocked-trial"));
+      await tripped(0);
+      // The lowest excess of the log is 5.000, which a burst of 4 rejects.
+      assert.match(
+        await box(0),
+        /^# The lowest excess that it rejects is 5, so the burst is 4 at most/,
+      );
+      assert.match(await box(0), /\nlimit_req zone=one burst=4 nodelay;$/);
+      const isInView = () =>
+        page.$eval(byId("rules"), (panel) => panel.getBoundingClientRect().top < innerHeight);
+      assert.ok(await isInView());
+      // A configuration that defines the zone stays.
+      const own = (zone) =>
+        `limit_req_zone $binary_remote_addr zone=${zone}:10m rate=6r/m;\nlimit_req zone=${zone} burst=2;`;
+      await tryRule(page, own("one"));
+      await page.click(byId("blocked-trial"));
+      assert.equal(await box(0), own("one"));
+      assert.equal((await page.$$(byId("rule-box"))).length, 1);
+      // Another rule stays beside it.
+      await tryRule(page, own("two"));
+      await page.click(byId("blocked-trial"));
+      await page.waitForSelector(byId("comparison"));
+      assert.equal(await box(0), own("two"));
+      assert.match(await box(1), /limit_req zone=one burst=4 nodelay;$/);
+    },
+  );
+
+  define("the panel says who was blocked, and what would let it pass", async (world) => {
+    const { page, server } = world;
+    await page.goto(server.url);
+    const files = await writeLogs(world);
+    await choose(page, ...files);
+    await settled(page);
+    await clockSays(page, "2 h ahead");
+    assert.equal(
+      await textOf(page, "blocked-looks"),
+      "Looks neither human nor good; agent curl/8.",
+    );
+    await page.click(`${byId("blocked-remedies")} summary`);
+    // The same as the command prints, which breaks sentences.
+    const printed = (await run("rules", ...files)).replaceAll(/\s+/g, " ");
+    const [place, text] = await page.$eval(byId("blocked-remedies"), (remedies) => [
+      remedies.querySelector("p").textContent,
+      remedies.querySelector("pre").textContent,
+    ]);
+    assert.match(place, /^In http of nginx\.conf, .* or burst=6, which lets/);
+    for (const part of [place.slice(2), text]) {
+      assert.ok(printed.includes(part.replaceAll(/\s+/g, " ")), `${part}\n${printed}`);
+    }
+    await page.click(byId("copy-text"));
+    await until(page, () =>
+      /^(Copied|The browser)/.test(document.querySelector('[data-testid="copy-text"]').textContent),
+    );
   });
 }

@@ -77,6 +77,46 @@ export const lineOf = (page) =>
   }));
 
 export function trying(define) {
+  define("a rule whose field is missing leaves the others, and says why", async (world) => {
+    const { page } = world;
+    await opened(world);
+    await page.click(byId("rules-open"));
+    const connections = "limit_conn_zone $binary_remote_addr zone=c:1m;\nlimit_conn c 1;";
+    await tryRule(page, `${ruleOf(10)}\n${connections}`);
+    await answered(page, (await replay(world, ruleOf(10))).keys.tripped);
+    const looked = () =>
+      page.$$eval(byId("rule-looked-at"), (all) => all.map((one) => one.textContent));
+    const [first, second] = await looked();
+    assert.match(first, /^It looked at 2,000 lines, 2,000 of them records, and applies to 2,000/);
+    assert.match(second, /^Connections at the same time .* add \$request_time to log_format\. It /);
+    assert.match(await textOf(page, "rules-line"), /^2 rules, 1 tripped$/);
+    // With a filter, the rule looked at what the filter selects.
+    await page.goto(`${page.url().split("#")[0]}#rule=${encodeURIComponent(ruleOf(10))}`);
+    await page.reload();
+    await settled(page);
+    await page.click(byId("rule-client"));
+    await chips(page, 1);
+    await page.$eval(byId("rules-filtered"), (box) => box.click());
+    await until(page, () =>
+      document
+        .querySelector('[data-testid="rule-sentence"]')
+        ?.textContent.startsWith("Of 1 client"),
+    );
+    const [filtered] = await looked();
+    const [, lines, records] = /looked at (\d+) lines, (\d+) of them records/.exec(filtered);
+    assert.equal(lines, records);
+  });
+
+  define("the excerpt of a mistake keeps the tabs of the text", async (world) => {
+    const { page } = world;
+    await opened(world);
+    await page.click(byId("rules-open"));
+    await tryRule(page, `server {\n\t\tlimit_req\tzone=é\tbrust=5;\n}`);
+    await page.waitForSelector(byId("rule-excerpt"));
+    const excerpt = await textOf(page, "rule-excerpt");
+    assert.match(excerpt, /^\t\tlimit_req\tzone=é\tbrust=5;\n\t\t {9}\t/);
+  });
+
   define("a rule that is pasted shows its clients, and its line is dragged", async (world) => {
     const { page } = world;
     await opened(world);

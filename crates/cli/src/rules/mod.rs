@@ -102,6 +102,7 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
         unparsed: texts().map(|text| text.unparsed_lines).sum(),
         ..replays.log
     };
+    let log = if conditions.is_empty() { log } else { log.of_selected() };
     let tallies = std::mem::take(&mut replays.tallies);
     let sweeps = match arguments.sweep || arguments.suggest {
         true => replays.sweeps(suspects),
@@ -112,13 +113,15 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
         false => replays.finish(None),
     };
     let exit = exit_of(&reports, has_failed, arguments.fail_on);
-    let replayed = reports.into_iter().zip(&rules).zip(&tallies).map(|((report, rule), tally)| {
-        ReplayedRule::new(&**rule, report, &log, tally, &source_names)
+    let replayed = reports.into_iter().zip(&rules).zip(&tallies).zip(unanswered);
+    let replayed = replayed.map(|(((report, rule), tally), missing)| {
+        let replayed = ReplayedRule::new(&**rule, report, &log, tally, &source_names);
+        match missing {
+            Some(missing) => replayed.not_evaluated(missing),
+            None => replayed,
+        }
     });
     let mut report = RulesReport { rules: replayed.collect(), read };
-    for (rule, missing) in report.rules.iter_mut().zip(unanswered) {
-        rule.looked_at.nothing = missing.or(rule.looked_at.nothing.take());
-    }
     let good_networks = good_networks(&arguments.good)?;
     let who = Who { inputs: &inputs, format: &format, threads, good_networks: &good_networks };
     add_sweeps(&mut report, &sweeps, &who, arguments)?;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::net::IpAddr;
 
-use weir_view::{BlockRule, BlocksReport};
+use weir_view::{BlockRule, BlocksReport, Remedy};
 
 use super::Screen;
 use super::style::{Painter, Style};
@@ -35,7 +35,7 @@ pub(super) fn remedies(blocks: &BlocksReport, screen: &Screen) -> Vec<String> {
             if !seen.insert((rule.cause, rule.name.as_deref())) {
                 continue;
             }
-            let (place, text) = rule.remedy(&client.client);
+            let Remedy { place, text } = rule.remedy_for(&client.client);
             let by = BlockRule { excess: None, ..rule.clone() }.text();
             lines.extend(sentence(&safe(&format!("Past {by}, {place}:")), screen));
             lines.extend(text.lines().map(|line| format!("    {}", safe(line))));

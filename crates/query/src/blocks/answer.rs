@@ -79,6 +79,7 @@ impl ReportBuilder<'_> {
                 name: column.map(|column| self.text(column, id)),
                 blocks: blocks.blocks,
                 excess: blocks.excess.map(|(low, high)| [in_requests(low), in_requests(high)]),
+                remedy: None,
             }
         };
         let mut rules: Vec<BlockRule> = history.rules.iter().map(rule).collect();

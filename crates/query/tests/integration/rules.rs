@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use weir_core::{BlockLimits, LineOutcome, Lines, LogReader, detect};
 use weir_demo::Traffic;
 use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
-use weir_query::{RuleQueryError, replay_rule};
+use weir_query::{NoLines, RuleAnswer, RuleOptions, RuleQueryError, replay_rule, replay_rules};
 use weir_rules::{Events, Line, LineTally, LogCounts, Rule, RuleFiles, RuleReport, parse_rules};
 use weir_view::{Query, ReplayedRule};
 
@@ -75,6 +75,7 @@ async fn a_replay_over_rows_is_that_over_lines() {
         [(all_records(), naive(&*rule, &log, |_| true)), (only_404, naive(&*rule, &log, has_404))]
     {
         let (expected, counts) = expected;
+        let counts = if query == all_records() { counts } else { counts.of_selected() };
         let tally = LineTally::default();
         let expected = ReplayedRule::new(&*rule, expected, &counts, &tally, &["a".to_owned()]);
         assert!(expected.keys.seen > 20);
@@ -104,4 +105,58 @@ async fn a_field_that_the_data_lacks_is_named() {
     let error = replay_rule(&data, &all_records(), &*rule, 1, &AtomicBool::new(false));
     let Err(RuleQueryError::MissingField(error)) = error else { panic!("{error:?}") };
     assert!(error.message.contains("$http_x_key"), "{error}");
+}
+
+/// Replays rules of a text over the records of a query, whose lines are gone.
+fn replayed(data: &Arc<DataSet>, query: &Query, texts: &[&str]) -> Vec<RuleAnswer> {
+    let rules: Vec<Box<dyn Rule>> = texts.iter().map(|text| rule(text)).collect();
+    let rules: Vec<&dyn Rule> = rules.iter().map(|rule| &**rule).collect();
+    let (options, go_on) = (RuleOptions::default(), AtomicBool::new(false));
+    replay_rules(data, &parsed(query), (&rules, &NoLines), &options, 2, &go_on)
+        .expect("a valid query")
+        .expect("it is not abandoned")
+}
+
+#[tokio::test]
+async fn a_rule_that_cannot_be_replayed_leaves_the_others() {
+    let data = data_of(&log()).await;
+    let connections = "limit_conn_zone $http_x_key zone=c:1m; limit_conn c 1;";
+    let jail = "[web]\nfailregex = ^<HOST>";
+    let alone = replayed(&data, &Query::default(), &[RULE]);
+    let found = replayed(&data, &Query::default(), &[connections, RULE, jail]);
+    assert_eq!(found[1], alone[0]);
+    assert!(alone[0].rule.keys.seen > 0);
+    for (answer, reason) in [(&found[0], "$request_time"), (&found[2], "whole lines")] {
+        let error = answer.unanswered.as_ref().expect("a reason").to_string();
+        assert!(error.contains(reason), "{error}");
+        assert_eq!(answer.rule.looked_at.nothing.as_ref(), Some(&error));
+        assert_eq!((answer.rule.keys.seen, answer.rule.looked_at.evaluated), (0, 0));
+    }
+}
+
+#[tokio::test]
+async fn with_a_filter_a_rule_looked_at_what_the_filter_selects() {
+    let mut log = log();
+    log.extend_from_slice(b"in no known format\n");
+    let data = data_of(&log).await;
+    let [all] = &replayed(&data, &Query::default(), &[RULE])[..] else { panic!("one rule") };
+    let found = &all.rule.looked_at;
+    assert!(found.unparsed > 0);
+    assert_eq!(found.lines, found.records + found.unparsed);
+    let filtered = |condition: &str| {
+        let query = Query { conditions: vec![condition.into()], ..Query::default() };
+        let [answer] = &replayed(&data, &query, &[RULE])[..] else { panic!("one rule") };
+        answer.rule.clone()
+    };
+    let (ok, other) = (filtered("status=200"), filtered("status!=200"));
+    for part in [&ok, &other] {
+        assert!(part.looked_at.evaluated > 0);
+        assert_eq!((part.looked_at.lines, part.looked_at.unparsed), (part.looked_at.records, 0));
+        // The lines that no filter can select may be requests.
+        assert!(part.notes.iter().any(|note| note.contains("in no known format")));
+    }
+    assert_eq!(ok.looked_at.lines + other.looked_at.lines, found.records);
+    let none = filtered("status=299").looked_at;
+    assert_eq!((none.lines, none.records, none.evaluated), (0, 0, 0));
+    assert!(none.nothing.is_some_and(|why| why.contains("conditions select none")));
 }

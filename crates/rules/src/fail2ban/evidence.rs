@@ -32,13 +32,16 @@ impl Jail {
             evaluated,
             dated: Some(tally.dated),
             patterns: patterns.collect(),
-            nothing: (evaluated == 0).then(|| self.nothing(tally)),
+            nothing: (evaluated == 0).then(|| self.nothing(log, tally)),
             unparsed: 0,
         }
     }
 
     /// Explains why no failure was counted.
-    fn nothing(&self, tally: &LineTally) -> String {
+    fn nothing(&self, log: &LogCounts, tally: &LineTally) -> String {
+        if tally.read == 0 && log.left_out.is_some() {
+            return "The conditions select no record.".to_owned();
+        }
         if tally.read == 0 {
             return "The log has no lines.".to_owned();
         }

@@ -52,6 +52,7 @@ impl Question for BlocksInQuery {
         };
         if let Some(report) = &mut report {
             report.clients.truncate(KEYS_MAX);
+            report.add_remedies();
         }
         let answer = Some(Box::new(BlocksAnswer { report, complete: work.complete }));
         Ok(Some(LiveReply::Blocks { panel, query, answer, error: None }))

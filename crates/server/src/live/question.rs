@@ -36,6 +36,11 @@ pub(super) trait Question: Send + Sync {
         false
     }
 
+    /// Returns why a page cannot send the lines that are read again, if it has said so.
+    fn lines_gone(&self) -> Option<&str> {
+        None
+    }
+
     /// Computes the answer, on a blocking thread. Returns `None` if `should_stop` became true.
     fn answer(
         &self,

@@ -16,15 +16,22 @@ const INSTALLED: [&str; 2] = ["/etc/fail2ban/filter.d", "/etc/fail2ban"];
 /// The most files that are sent with a text.
 const FILES_MAX: usize = 256;
 
+/// The files that a text refers to.
+pub(super) struct FoundFiles {
+    pub(super) files: RuleFiles,
+    /// The names of those that are neither sent nor installed.
+    pub(super) missing: Vec<String>,
+}
+
 /// Collects the files that a text refers to.
 ///
 /// # Errors
-/// If one is missing, or if there are too many.
+/// If there are too many.
 pub(super) fn files_of(
     rule: &RuleText,
     name: &str,
     family: Option<Family>,
-) -> Result<RuleFiles, Refusal> {
+) -> Result<FoundFiles, Refusal> {
     if rule.files.len() > FILES_MAX {
         let found = rule.files.len();
         let why = format!("there are {found} files beside the rule; send at most {FILES_MAX}");
@@ -36,14 +43,15 @@ pub(super) fn files_of(
     }
     let find = |name: &str| Ok::<_, std::convert::Infallible>(installed(name));
     let Ok(missing) = files.complete(&rule.text, name, family, find);
-    match &missing[..] {
-        [] => Ok(files),
-        missing => Err(Refusal::BadRule(format!(
-            "the rule refers to {}, which this server has not: drop the rule and these files \
-             together",
-            missing.join(", ")
-        ))),
-    }
+    Ok(FoundFiles { files, missing })
+}
+
+/// Says what is missing, and what to do.
+pub(super) fn missing_text(missing: &[String]) -> String {
+    format!(
+        "the rule refers to {}, which this server has not: drop the rule and these files together",
+        missing.join(", ")
+    )
 }
 
 /// Returns the text of an installed file.

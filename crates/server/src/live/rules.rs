@@ -6,13 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use weir_core::{AddressBlock, PatternBudget, PatternRefusal};
 use weir_ingest::DataSet;
-use weir_query::{RuleOptions, RuleQueryError, WrittenQuery, compare_rules, replay_rules};
+use weir_query::{
+    RuleOptions, RuleQueryError, SourceLines, WrittenQuery, compare_rules, replay_rules,
+};
 use weir_rules::{Family, ParseError, Rule, RuleError, parse_rules_up_to};
 use weir_view::{LiveReply, RuleAnswer, RuleDetails, RuleNote, RulePlace, RuleText, RulesAnswer};
 
 use super::KEYS_MAX;
 use super::question::{Question, QuestionWork, Refused, ReplyTo};
-use super::rule_files::files_of;
+use super::rule_files::{FoundFiles, files_of, missing_text};
 use crate::answer;
 use crate::refusal::Refusal;
 use crate::session::Session;
@@ -44,6 +46,8 @@ pub(super) struct RulesOverQuery {
     /// The rules to compare with; empty if their text was refused.
     against: Rules,
     options: RuleOptions,
+    /// Why the page cannot send its lines, if it has said so.
+    lines_gone: Option<String>,
     /// The parts of the text that were not understood.
     notes: Vec<RuleNote>,
     /// The budget of the patterns of both texts.
@@ -59,7 +63,7 @@ pub(super) fn check(
     data: &DataSet,
     stop: &Arc<AtomicBool>,
 ) -> Result<RulesOverQuery, Refused> {
-    let mut texts = std::iter::once(rule).chain(&details.against);
+    let mut texts = std::iter::once(rule).chain(details.against.as_deref());
     if texts.any(|rule| bytes_of(rule) > RULE_BYTES_MAX) {
         let kibibytes = RULE_BYTES_MAX >> 10;
         let why =
@@ -76,10 +80,12 @@ pub(super) fn check(
     let remedy = &session.remedies().memory_limit;
     let (rules, notes) = parse(rule, &budget, remedy)?;
     // The errors of the other text are reported by the panel that shows it.
-    let against = details.against.as_ref().and_then(|against| parse(against, &budget, remedy).ok());
+    let against =
+        details.against.as_deref().and_then(|against| parse(against, &budget, remedy).ok());
     let against = against.map(|(rules, _)| rules).unwrap_or_default();
     answer::check(&query, data)?;
-    Ok(RulesOverQuery { query, rules, against, options, notes, budget })
+    let lines_gone = details.lines_gone.clone();
+    Ok(RulesOverQuery { query, rules, against, options, lines_gone, notes, budget })
 }
 
 /// Returns the length of a text of rules and its files.
@@ -117,10 +123,14 @@ fn parse(
     let family = rule.family.as_deref().map(family_named).transpose()?;
     let name = rule.name.as_deref().unwrap_or(UNNAMED);
     let text = &rule.text;
-    let mut files = files_of(rule, name, family)?;
+    let FoundFiles { mut files, missing } = files_of(rule, name, family)?;
     files.limit_patterns(budget.clone());
     let rules = parse_rules_up_to(RULES_MAX, text, name, family, &files);
     let rules = rules.map_err(|error| match error {
+        // Of several jails, those that have their filters are replayed.
+        ParseError::Rule(_) if !missing.is_empty() => {
+            Refusal::BadRule(missing_text(&missing)).into()
+        }
         ParseError::Rule(error) => {
             let place = Some(Box::new(RulePlace::new(&error, text)));
             Refused { place, ..Refusal::BadRule(error.to_string()).into() }
@@ -166,6 +176,10 @@ impl Question for RulesOverQuery {
         rules.any(|rule| rule.observe_lines().is_some())
     }
 
+    fn lines_gone(&self) -> Option<&str> {
+        self.lines_gone.as_deref()
+    }
+
     fn answer(
         &self,
         ReplyTo { panel, query, .. }: ReplyTo,
@@ -178,21 +192,12 @@ impl Question for RulesOverQuery {
         let memory_bytes_max = data.memory_bytes_max();
         let feed = feed.as_deref();
         let lines = SourceReader { session, files, feed, memory_bytes_max, should_stop };
-        let run = |against: &Rules| {
-            let all: Vec<&dyn Rule> =
-                self.rules.iter().chain(against).map(|rule| &**rule).collect();
-            replay_rules(data, &settled, (&all, &lines), &self.options, jobs, should_stop)
-        };
         // Both texts together over the same records, so that the comparison matches the answer.
-        let answers = match run(&self.against) {
-            // The rules of the other text may need fields that the data lacks, or lines that are
-            // gone. Lines that were sent are there only once.
-            Err(error) if !self.against.is_empty() && (feed.is_none() || !is_of_lines(&error)) => {
-                run(&Rules::new())
-            }
-            answers => answers,
-        };
-        let Some(mut answers) = answers.map_err(refusal_of)? else { return Ok(None) };
+        let all: Vec<&dyn Rule> =
+            self.rules.iter().chain(&self.against).map(|rule| &**rule).collect();
+        let rules = (&all[..], &lines as &dyn SourceLines);
+        let answers = replay_rules(data, &settled, rules, &self.options, jobs, should_stop)?;
+        let Some(mut answers) = answers else { return Ok(None) };
         // Patterns of dates are compiled when they are first needed. One that was refused finds
         // nothing, so that the answer is wrong.
         if let Some(refusal @ PatternRefusal::NoRoom { .. }) = self.budget.refusal() {
@@ -202,7 +207,11 @@ impl Question for RulesOverQuery {
             return Ok(None);
         }
         let others = answers.split_off(self.rules.len());
-        let comparison = (!others.is_empty()).then(|| compare_rules(&others, &answers));
+        if let Some(error) = unanswered(&answers) {
+            return Err(Refusal::BadRule(error.to_string()));
+        }
+        let is_compared = !others.is_empty() && unanswered(&others).is_none();
+        let comparison = is_compared.then(|| compare_rules(&others, &answers));
         let rules = answers.into_iter().map(page_answer).collect();
         let (notes, complete) = (self.notes.clone(), work.complete);
         let answer = Some(Box::new(RulesAnswer { rules, notes, comparison, complete }));
@@ -220,13 +229,8 @@ fn page_answer(answered: weir_query::RuleAnswer) -> RuleAnswer {
     answer
 }
 
-fn is_of_lines(error: &RuleQueryError) -> bool {
-    matches!(error, RuleQueryError::LinesGone(_))
-}
-
-fn refusal_of(error: RuleQueryError) -> Refusal {
-    match error {
-        RuleQueryError::Query(error) => error.into(),
-        error => Refusal::BadRule(error.to_string()),
-    }
+/// Returns why the first rule was not replayed, if none was.
+fn unanswered(answers: &[weir_query::RuleAnswer]) -> Option<&RuleQueryError> {
+    let is_unanswered = |answer: &weir_query::RuleAnswer| answer.unanswered.is_some();
+    answers.first().filter(|_| answers.iter().all(is_unanswered))?.unanswered.as_ref()
 }

@@ -149,7 +149,10 @@ impl Answering for SlotAnswers<'_> {
         let cancel = CancelOnDrop::of(&asked.checked, self.slot.viewer);
         let cancellation = cancel.cancellation();
         let files = match asked.checked.question.reads_lines() {
-            true => self.slot.find_files(asked.to).await,
+            true => match asked.checked.question.lines_gone() {
+                Some(why) => SourceFiles::gone(why),
+                None => self.slot.find_files(asked.to).await,
+            },
             false => SourceFiles::default(),
         };
         let needed: Vec<_> = files.uploaded().map(FileToReplay::to_view).collect();

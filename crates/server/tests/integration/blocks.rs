@@ -52,9 +52,16 @@ async fn blocks_are_told_again_when_the_data_grows() {
     };
     assert_eq!((&report["blocks"], &report["addresses"]), (&json!(1), &json!(1)));
     let client = &report["clients"][0];
-    let rule =
-        json!({ "cause": "request_limit", "name": "one", "blocks": 1, "excess": [5.25, 5.25] });
-    assert_eq!(client["rules"], json!([rule]));
+    let mut rules = client["rules"].clone();
+    let remedy = rules[0]["remedy"].take();
+    assert!(remedy["place"].as_str().is_some_and(|place| place.contains("burst=6")));
+    assert!(remedy["text"].as_str().is_some_and(|text| text.contains("203.0.113.7 1;")));
+    let rule = json!({
+        "cause": "request_limit", "name": "one", "blocks": 1, "excess": [5.25, 5.25],
+        "remedy": null,
+    });
+    assert_eq!(rules, json!([rule]));
+    assert_eq!(client["looks"], json!({ "is_human": false, "good": [] }));
     assert_eq!(client["before"]["requests"], 1);
     assert_eq!(report["clock"], json!({ "offset_s": 0, "estimate": null }));
     // The error log's clock is two seconds ahead, so the block matches the second of the request.

@@ -72,10 +72,19 @@ async fn a_jail_is_replayed_over_the_files() {
         reply["error"]["message"].as_str().is_some_and(|why| why.contains("weir-test.conf")),
         "{reply}"
     );
+    // Beside a jail that has its filter, it is named, and the other is replayed.
+    let both = format!("[mine]\nfailregex = ^<HOST> .*\" 404 \nmaxretry = 3\n{JAIL}");
+    live.try_rule(0, json!({ "id": 4 }), json!({ "text": both })).await;
+    let answer = &live.ruled().await["answer"];
+    assert_eq!(answer["rules"].as_array().map(Vec::len), Some(1), "{answer}");
+    assert_eq!(answer["rules"][0]["bans"], 2, "{answer}");
+    let note = answer["notes"][0]["message"].as_str().unwrap_or_default();
+    assert!(note.starts_with("the jail [web] is not followed"), "{answer}");
+    assert!(note.contains("weir-test.conf"), "{answer}");
     // Another file is at its path now.
     let new = folder.write("new.log", b"");
     std::fs::rename(new, &paths[1]).expect("the same folder");
-    live.try_rule(0, json!({ "id": 4 }), rule()).await;
+    live.try_rule(0, json!({ "id": 5 }), rule()).await;
     let reply = live.ruled().await;
     let message = reply["error"]["message"].as_str().unwrap_or_default();
     assert!(message.contains("two.log") && message.contains("another file"), "{reply}");

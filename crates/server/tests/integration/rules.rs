@@ -98,6 +98,37 @@ async fn a_rule_is_replayed_over_what_the_query_selects() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_rule_whose_field_is_missing_leaves_the_others_of_its_text() {
+    let (server, mut live) = start(&requests(&[("192.0.2.1", 20)], 7)).await;
+    let zone = "limit_conn_zone $binary_remote_addr zone=c:1m;\nlimit_conn c 1;";
+    live.try_rule(0, json!({ "id": 1 }), json!({ "text": format!("{RULE}\n{zone}") })).await;
+    let reply = live.ruled().await;
+    let rules = reply["answer"]["rules"].as_array().expect("rules");
+    let outcome = |at: usize| {
+        let rule = &rules[at]["rule"];
+        let why = rule["looked_at"]["nothing"].as_str().unwrap_or_default();
+        (rule["keys"]["tripped"].as_u64(), rule["exactness"].as_str(), why.to_owned())
+    };
+    let why = "connections at the same time cannot be counted without the time that each request \
+               took: add $request_time to log_format";
+    assert_eq!(outcome(0), (Some(1), Some("bounded"), String::new()), "{reply}");
+    assert_eq!(outcome(1), (Some(0), Some("nothing"), why.to_owned()), "{reply}");
+    // Alone it is refused, as a text without any rule that can be replayed.
+    live.try_rule(0, json!({ "id": 2 }), json!({ "text": zone })).await;
+    let reply = live.ruled().await;
+    assert_eq!((&reply["error"]["message"], &reply["answer"]), (&json!(why), &Value::Null));
+    // Beside the other text, there is nothing to compare with.
+    let details = json!({ "against": { "text": zone } });
+    live.try_rule_with(3, json!({ "text": RULE }), details).await;
+    let reply = live.ruled().await;
+    let answer = &reply["answer"];
+    assert_eq!(answer["rules"][0]["rule"]["keys"]["tripped"], 1, "{reply}");
+    assert_eq!(answer["comparison"], Value::Null, "{reply}");
+    drop(live);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_mistake_is_answered_with_its_place() {
     let (server, mut live) = start(&requests(&[("192.0.2.1", 2)], 0)).await;
     let text = RULE.replace("burst", "brust");
