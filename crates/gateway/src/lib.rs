@@ -37,7 +37,7 @@ mod tls_error;
 pub mod token;
 mod traces;
 
-pub use access::client_certificate::{CertificatePart, CertificateRule};
+pub use access::client_certificate::{CertificatePart, CertificateRule, ClientName};
 pub use access::cors::{AllowedOrigins, CorsConfig};
 pub use access::forwarded_claims::ForwardedClaims;
 pub use access::requirement::Requirement;

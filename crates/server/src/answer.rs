@@ -46,33 +46,49 @@ pub(crate) async fn report(
         Effort::Short => Effort::Report,
         effort => effort,
     };
-    // The room may be occupied by texts for clients that do not read.
-    let room = memory.report_room().await.ok_or(Refusal::Busy)?;
-    let room = Lock::new(Some(room));
-    let make = move |should_stop: &AtomicBool| {
-        let query = check(&query, &data)?;
-        if should_stop.load(Ordering::Relaxed) {
-            return Ok(None);
+    let query = Arc::new(query);
+    let mut bytes = 0;
+    loop {
+        // The room may be occupied by texts for clients that do not read.
+        let room = memory.report_room(bytes).await.ok_or(Refusal::Busy)?;
+        let room = Lock::new(Some(room));
+        let (query, data) = (query.clone(), data.clone());
+        let work = move |should_stop: &AtomicBool| {
+            let text = report_text(&query, &data, jobs, should_stop).transpose()?;
+            // The work ends with the first text, so there is still room.
+            let room = room.lock().take().ok_or(Refusal::Busy);
+            Some(text.and_then(|text| Ok(room?.keep(text))))
+        };
+        // While this future is awaited, only the end of the session cancels the work.
+        let made = session.turns().answer(effort, &guard.cancellation(), work).await?;
+        match made.unwrap_or(Err(Refusal::SessionEnded))? {
+            Ok(report) => return Ok(report),
+            Err(length) => bytes = length,
         }
-        let mut evaluator = Evaluator::new(data.clone(), query, jobs)?;
-        let call = mark!("Evaluator::answer").enter();
-        let Some(answer) = evaluator.answer(should_stop) else { return Ok(None) };
-        drop(call);
-        if let Some(error) = answer.period_error {
-            return Err(Refusal::BadQuery(format!("there is no comparison: {error}")));
-        }
-        let mut report = answer.report;
-        let is_complete = |source: &SourceSnapshot| source.end == Some(SourceEnd::Done);
-        let sources = answer.sources.iter();
-        report.sources =
-            sources.map(|source| ReportSource::of(source, is_complete(source))).collect();
-        let text = weir_view::to_json(&report).map_err(Refusal::internal)? + "\n";
-        // The work ends with the first text, so there is still room.
-        let room = room.lock().take().ok_or(Refusal::Busy)?;
-        room.keep(text).map(Some).map_err(|_| Refusal::Busy)
-    };
-    let work = move |should_stop: &AtomicBool| make(should_stop).transpose();
-    // While this future is awaited, only the end of the session cancels the work.
-    let made = session.turns().answer(effort, &guard.cancellation(), work).await?;
-    made.unwrap_or(Err(Refusal::SessionEnded))
+    }
+}
+
+/// Computes the text of a report. Returns `None` if the flag was set.
+fn report_text(
+    query: &WrittenQuery,
+    data: &Arc<DataSet>,
+    jobs: usize,
+    should_stop: &AtomicBool,
+) -> Result<Option<String>, Refusal> {
+    let query = check(query, data)?;
+    if should_stop.load(Ordering::Relaxed) {
+        return Ok(None);
+    }
+    let mut evaluator = Evaluator::new(data.clone(), query, jobs)?;
+    let call = mark!("Evaluator::answer").enter();
+    let Some(answer) = evaluator.answer(should_stop) else { return Ok(None) };
+    drop(call);
+    if let Some(error) = answer.period_error {
+        return Err(Refusal::BadQuery(format!("there is no comparison: {error}")));
+    }
+    let mut report = answer.report;
+    let is_complete = |source: &SourceSnapshot| source.end == Some(SourceEnd::Done);
+    let sources = answer.sources.iter();
+    report.sources = sources.map(|source| ReportSource::of(source, is_complete(source))).collect();
+    Ok(Some(weir_view::to_json(&report).map_err(Refusal::internal)? + "\n"))
 }

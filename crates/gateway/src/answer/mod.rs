@@ -53,6 +53,8 @@ pub(crate) fn answer(
     let capture = record.capture.clone();
     let interim = client.interim_sender(request.version());
     let (mut parts, body) = request.into_parts();
+    // Before anything of the request is changed.
+    let signature = read_signature(&routing, &parts, is_tls, &record);
     let request_id = identify(&routing, client.peer(), is_tls, &mut parts, &mut record);
     let mut fields = AnswerFields { request_id, ..AnswerFields::default() };
     async move {
@@ -63,7 +65,7 @@ pub(crate) fn answer(
         let admitted = if has_expired {
             Err(CertificateFault::Expired.into())
         } else {
-            let admitting = admit(&routing, &mut parts, from, &mut record, &mut fields);
+            let admitting = admit(&routing, &mut parts, from, signature, &mut record, &mut fields);
             mark!("admit").poll_with(admitting).await
         };
         fields.quota = record.take_quota();
@@ -132,10 +134,12 @@ async fn admit(
     routing: &Routing,
     request: &mut Parts,
     from: RequestOrigin<'_>,
+    signature: Option<Box<CrawlerSignature>>,
     record: &mut OpenRecord,
     fields: &mut AnswerFields,
 ) -> Result<Destination, Refusal> {
     let matched = match_route(routing, request, from.is_tls, record, fields);
+    let matched = matched.map(|matched| RouteMatch { signature, ..matched });
     let RouteMatch { route, was_moved, token, .. } =
         verify_within_limits(routing, request, from, matched, record, fields).await?;
     let mut user = match &token {
@@ -198,8 +202,6 @@ fn match_route<'a>(
         }
     };
     record.route = Some(route.name.clone());
-    // Before anything of the request is changed.
-    let signature = read_signature(routing, request, is_tls, record);
     fields.changes.clone_from(&route.changes);
     record.lap("route", || &*route.name);
     if let Some(cors) = &route.config.cors {
@@ -216,7 +218,7 @@ fn match_route<'a>(
     let moved = move_token(token_places, cors.as_ref(), request, is_tls)?;
     let was_moved = moved.is_some();
     fields.subprotocol = moved.and_then(|moved| moved.subprotocol);
-    Ok(RouteMatch { route, token: None, was_moved, signature })
+    Ok(RouteMatch { route, token: None, was_moved, signature: None })
 }
 
 /// Verifies the token of a request if its route needs one, and counts the request in all limits:

@@ -5,7 +5,7 @@ use weir_net::socket::ClientCertificates;
 
 use super::folder::ConfigFolder;
 use super::table::{LocatedValue, TableReader};
-use crate::access::client_certificate::{CertificatePart, CertificateRule};
+use crate::access::client_certificate::{CertificatePart, CertificateRule, ClientName};
 use crate::header_fields;
 
 /// Reads `client_ca_file` and `client_certificates` of `tls`. Notes mistakes.
@@ -62,7 +62,7 @@ pub(super) fn read_rule(route: &TableReader<'_>, are_asked_for: bool) -> Certifi
     let names = names.map(|list| list.value).unwrap_or_default();
     let rule = CertificateRule {
         is_required: required.is_some(),
-        names: names.iter().map(|name| name.value.to_owned()).collect(),
+        names: names.iter().filter_map(|name| read_name(route, name)).collect(),
         fields: read_fields(route),
     };
     for key in ["client_certificate", "forward_certificate"].into_iter().filter(|it| route.has(it))
@@ -75,6 +75,19 @@ pub(super) fn read_rule(route: &TableReader<'_>, are_asked_for: bool) -> Certifi
         }
     }
     rule
+}
+
+fn read_name(route: &TableReader<'_>, name: &LocatedValue<&str>) -> Option<ClientName> {
+    let read = ClientName::read(name.value);
+    if read.is_none() {
+        let message = format!(
+            "`{}` may be a name of several kinds, or of none; write \"subject:...\", \"dns:...\" or \
+             \"uri:...\"",
+            name.value
+        );
+        route.complain_at(name, message);
+    }
+    read
 }
 
 fn read_fields(route: &TableReader<'_>) -> Vec<(HeaderName, CertificatePart)> {

@@ -209,6 +209,27 @@ async fn a_route_accepts_some_names() {
     assert_eq!(rows[2]["ssl_client_s_dn"], "CN=returns");
 }
 
+/// A name counts only as what it is: whoever may choose one kind of name cannot pass as another.
+#[tokio::test]
+async fn names_of_other_kinds_are_other_names() {
+    let site = Site::new("optional").await;
+    for (name, expected) in [
+        ("dns:billing.internal", "200"),
+        ("billing.internal", "200"),
+        ("uri:billing.internal", "403"),
+        ("subject:billing.internal", "403"),
+        ("uri:spiffe://shop/billing", "200"),
+        ("dns:spiffe://shop/billing", "403"),
+        ("subject:CN=billing", "200"),
+        ("dns:CN=billing", "403"),
+    ] {
+        let lines = format!("client_certificate = \"required\"\nclient_names = [\"{name}\"]");
+        let gate = site.gate(&lines).await;
+        let answer = site.get(&gate, Some(&site.service("billing"))).await;
+        assert_eq!(status(&answer), expected, "{name}: {answer}");
+    }
+}
+
 /// Requests on one connection before and after the end of its certificate, at a gateway with this mode
 /// of `client_certificates` and these lines of its route.
 async fn statuses_around_the_end(mode: &str, route: &str) -> [String; 2] {
@@ -297,6 +318,10 @@ async fn mistakes_have_their_place() {
             "`client_names` needs client_certificate = \"required\"",
         ),
         (good.replace(ASKED, &format!("{ASKED}\nclient_names = []")), "the list is empty"),
+        (
+            good.replace(ASKED, &format!("{ASKED}\nclient_names = [\"a b\"]")),
+            "`a b` may be a name of several kinds, or of none; write \"subject:...\", \"dns:...\"",
+        ),
         (
             good.replace(
                 ASKED,

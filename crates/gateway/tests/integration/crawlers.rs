@@ -36,22 +36,37 @@ async fn directory() -> Backend {
 
 /// A request for a path, signed for this host with the key of a seed.
 fn signed(agent: &str, seed: [u8; 32], host: &str, path: &str) -> String {
+    signed_over(agent, seed, host, path, &[])
+}
+
+/// Such a request whose signature covers these header fields, too.
+fn signed_over(
+    agent: &str,
+    seed: [u8; 32],
+    host: &str,
+    path: &str,
+    fields: &[(&str, &str)],
+) -> String {
+    let names: String = fields.iter().map(|(name, _)| format!(" \"{name}\"")).collect();
+    let lines: String =
+        fields.iter().map(|(name, value)| format!("\"{name}\": {value}\n")).collect();
+    let sent: String = fields.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time").as_secs();
     let parameters = format!(
-        "(\"@authority\" \"signature-agent\");created={now};expires={};keyid=\"{}\";\
+        "(\"@authority\" \"signature-agent\"{names});created={now};expires={};keyid=\"{}\";\
          alg=\"ed25519\";tag=\"web-bot-auth\"",
         now + 300,
         thumbprint(&x(seed))
     );
     let base = format!(
-        "\"@authority\": {host}\n\"signature-agent\": \"{agent}\"\n\"@signature-params\": {parameters}"
+        "\"@authority\": {host}\n\"signature-agent\": \"{agent}\"\n{lines}\"@signature-params\": {parameters}"
     );
     let pair = Ed25519KeyPair::from_seed_unchecked(&seed).expect("a key");
     let signature = STANDARD.encode(pair.sign(base.as_bytes()));
     format!(
         "GET {path} HTTP/1.1\r\nHost: gate\r\nSignature-Agent: \"{agent}\"\r\n\
          Signature-Input: sig={parameters}\r\nSignature: sig=:{signature}:\r\n\
-         X-Crawler: forged\r\nConnection: close\r\n\r\n"
+         {sent}X-Crawler: forged\r\nConnection: close\r\n\r\n"
     )
 }
 
@@ -106,6 +121,32 @@ async fn verified_crawlers_are_recorded_and_told() {
     assert_eq!(found, [&*host, "", "", "", "", "", "", &*host]);
     // The unknown key has caused no further fetch within ten seconds.
     assert_eq!(directory.connections(), 1);
+}
+
+/// The gateway replaces these fields.
+#[tokio::test]
+async fn a_signature_is_over_what_was_sent() {
+    let (directory, backend) = (directory().await, Backend::answering(answer_with).await);
+    let host = directory.address.to_string();
+    let agent = format!("http://{host}");
+    let config = format!(
+        "request_id = true\ntrace_context = \"restart\"\n{}[crawlers]\nhosts = [\"gate\"]\nagents = [\"{agent}\"]\n\
+         forward_field = \"X-Crawler\"\n",
+        backend.config()
+    );
+    let gate = Gate::start(&config).await;
+    let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let fields = [("x-request-id", "of-the-client"), ("traceparent", trace)];
+    // No request waits for the keys, so the first ones may come before them.
+    for _ in 0..1_000 {
+        let answer = gate.exchange(&signed_over(&agent, KNOWN, "gate", "/", &fields)).await;
+        assert!(!body(&answer).contains("of-the-client"), "it is replaced: {answer}");
+        if told(&answer) == Some(&*host) {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("the signature is never verified");
 }
 
 #[tokio::test]

@@ -87,7 +87,7 @@ async fn a_refusal_behind_an_unsent_answer_is_recorded() {
         let answers = gate.exchange(&format!("{good}{refused}")).await;
         let (head, rest) = answers.split_once("\r\n\r\n").expect("an answer");
         assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
-        assert_eq!(rest.matches('x').count(), BYTES, "nothing is lost");
+        assert!(rest.as_bytes()[..BYTES].iter().all(|byte| *byte == b'x'), "nothing is lost");
         assert_eq!(status(&rest[BYTES..]), expected);
         let rows = gate.rows(2 * (number + 1)).await;
         let found = rows.iter().filter(|row| row.get("outcome").is_some_and(|it| it == outcome));

@@ -17,7 +17,9 @@ const SUBJECT_BYTES_MAX: usize = 2 << 10;
 pub struct ClientCertificate {
     der: Vec<u8>,
     subject: Arc<str>,
+    /// The DNS names, and after them the URIs.
     names: Vec<String>,
+    dns_names: usize,
     end: SystemTime,
 }
 
@@ -27,11 +29,12 @@ impl ClientCertificate {
     pub(crate) fn read(certificate: &CertificateDer<'_>) -> Option<Self> {
         let parsed = EndEntityCert::try_from(certificate).ok()?;
         let subject = distinguished_name::text_of(parsed.subject())?;
-        let names = parsed.valid_dns_names().chain(parsed.valid_uri_names());
-        let names = names.map(str::to_owned).collect();
+        let mut names: Vec<String> = parsed.valid_dns_names().map(str::to_owned).collect();
+        let dns_names = names.len();
+        names.extend(parsed.valid_uri_names().map(str::to_owned));
         let end = validity::read(certificate)?.end;
         let subject = (subject.len() <= SUBJECT_BYTES_MAX).then(|| subject.into())?;
-        Some(Self { der: certificate.to_vec(), subject, names, end })
+        Some(Self { der: certificate.to_vec(), subject, names, dns_names, end })
     }
 
     /// Returns the certificate in DER (X.690).
@@ -49,6 +52,16 @@ impl ClientCertificate {
     /// 4.2.1.6).
     pub fn names(&self) -> &[String] {
         &self.names
+    }
+
+    /// Returns the DNS names among them.
+    pub fn dns_names(&self) -> &[String] {
+        self.names.get(..self.dns_names).unwrap_or_default()
+    }
+
+    /// Returns the URIs among them.
+    pub fn uris(&self) -> &[String] {
+        self.names.get(self.dns_names..).unwrap_or_default()
     }
 
     /// Whether the validity has not ended. A connection may live longer.

@@ -92,16 +92,19 @@ impl ViewMemory {
         self.text_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, replaced).is_ok()
     }
 
-    /// Waits for room for a report. If the texts take too much memory, it may exceed the limit,
-    /// like one report at a time. Returns `None` if another has not been read meanwhile.
-    pub(crate) async fn report_room(self: &Arc<Self>) -> Option<Room> {
-        if !self.is_crowded() {
-            return self.free_room(0);
+    /// Waits for room for a report of about this many bytes; 0 if its length is not known. If it
+    /// does not fit, it may exceed the limit, like one report at a time. Returns `None` if another
+    /// has not been read meanwhile.
+    pub(crate) async fn report_room(self: &Arc<Self>, bytes: usize) -> Option<Room> {
+        if !self.is_crowded()
+            && let Some(room) = self.free_room(bytes)
+        {
+            return Some(room);
         }
         let _waiting = WaitingText::begin(self);
         let permit = self.report.clone().acquire_owned();
         let permit = tokio::time::timeout(REPORT_ROOM_TIMEOUT, permit).await.ok()?.ok()?;
-        Some(self.room_beyond(0, Some(permit)))
+        Some(self.room_beyond(bytes, Some(permit)))
     }
 
     /// Waits for room for a new text of about this many bytes.
@@ -325,16 +328,34 @@ mod tests {
         let (_data, memory) = memory();
         let _stuck = memory.room(0).await.keep(text(memory.bytes_max() + 1));
         let begun = Instant::now();
-        let room = memory.report_room().await.expect("room for one");
+        let room = memory.report_room(0).await.expect("room for one");
         assert_eq!(begun.elapsed(), Duration::ZERO);
         let first = room.keep(text(9)).expect("it may exceed the limit");
-        assert!(memory.report_room().await.is_none(), "the first is not read");
+        assert!(memory.report_room(0).await.is_none(), "the first is not read");
         let reader = async {
             memory.crowded_out().await;
             drop(first);
         };
-        let (room, ()) = tokio::join!(memory.report_room(), reader);
+        let (room, ()) = tokio::join!(memory.report_room(0), reader);
         assert!(room.is_some(), "the first reader was cut off");
+    }
+
+    /// Its length is known only after it is made.
+    #[tokio::test(start_paused = true)]
+    async fn a_report_that_does_not_fit_is_made_again() {
+        let (_data, memory) = memory();
+        let bytes_max = memory.bytes_max();
+        let _unread = memory.room(0).await.keep(text(bytes_max - 9));
+        assert!(!memory.is_crowded(), "there is room for a short one");
+        let room = memory.report_room(0).await.expect("room");
+        let bytes = room.keep(text(100)).expect_err("it does not fit");
+        let begun = Instant::now();
+        let room = memory.report_room(bytes).await.expect("room for one");
+        assert_eq!(begun.elapsed(), Duration::ZERO);
+        let kept = room.keep(text(bytes)).expect("it may exceed the limit");
+        assert!(memory.report_room(bytes).await.is_none(), "one at a time");
+        drop(kept);
+        assert!(memory.report_room(bytes).await.is_some());
     }
 
     /// The limit follows the current size of the data, not that at the last text.
