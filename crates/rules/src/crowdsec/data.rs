@@ -9,6 +9,7 @@ use regex::bytes::RegexSet;
 use weir_core::PatternBudget;
 
 use super::expression::{SetError, compile_pattern, compile_set};
+use super::tag_table::TagTable;
 use crate::bounded_regex::BoundedRegex;
 use crate::error::{Reason, RuleError};
 use crate::files::RuleFiles;
@@ -119,6 +120,17 @@ impl<'d> DataFiles<'d> {
         let set = Arc::new(set);
         self.files.scenario_data().lock().sets.insert(file.to_owned(), Arc::clone(&set));
         Ok(set)
+    }
+
+    /// The tags of a file.
+    ///
+    /// # Errors
+    /// If it cannot be read or has a wrong line.
+    pub(super) fn tags(&self, file: &str) -> Result<Arc<TagTable>, Reason> {
+        let lines = self.lines(file)?;
+        let table = TagTable::new(&lines, |pattern| self.pattern(pattern));
+        let table = table.map_err(|error| format!("the data file `{file}`: {error}"))?;
+        Ok(Arc::new(table))
     }
 
     fn text(&self, file: &str) -> Result<&'d str, Reason> {

@@ -24,6 +24,7 @@ mod service_time;
 mod services;
 mod subject;
 mod summary;
+mod tag_table;
 
 use weir_core::{RecordFields, RecordKind};
 

@@ -9,6 +9,7 @@ use super::data::DataFiles;
 use super::expression::{Names, number_of};
 use super::fields::EventField;
 use super::services;
+use super::tag_table::TagTable;
 use crate::bounded_regex::BoundedRegex;
 use crate::error::{Reason, RuleError};
 
@@ -69,7 +70,9 @@ impl<'s, 'd> ScenarioNames<'s, 'd> {
         }
         if !services::has_field(name) {
             let message = format!("no log has `evt.{space}.{name}`, so it is empty");
-            self.unknown.push(RuleError::new(range.clone(), message));
+            if self.unknown.iter().all(|note| note.message != message) {
+                self.unknown.push(RuleError::new(range.clone(), message));
+            }
         }
         Ok(EventField::Named(name.to_owned()))
     }
@@ -91,6 +94,10 @@ impl Names for ScenarioNames<'_, '_> {
 
     fn patterns(&mut self, file: &str) -> Result<Arc<RegexSet>, Reason> {
         self.data.patterns(file)
+    }
+
+    fn tags(&mut self, file: &str) -> Result<Arc<TagTable>, Reason> {
+        self.data.tags(file)
     }
 
     fn pattern(&mut self, text: &str) -> Result<BoundedRegex, Reason> {

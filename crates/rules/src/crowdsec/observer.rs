@@ -108,6 +108,8 @@ pub(super) struct RecordObserver<'r> {
     sources: Vec<Source>,
     /// Whether records without a client are skipped, as CrowdSec's parsers do for error logs.
     needs_client: bool,
+    /// Whether the filter selects no record, such as that of a scenario for another type of log.
+    is_idle: bool,
 }
 
 impl<'r> RecordObserver<'r> {
@@ -123,9 +125,15 @@ impl<'r> RecordObserver<'r> {
                  $remote_addr to log_format",
             ));
         }
-        let sources = scenario.fields.iter().map(|field| source_of(field, fields)).collect();
+        let sources: Vec<Source> =
+            scenario.fields.iter().map(|field| source_of(field, fields)).collect();
+        let known = |field: usize| match sources[field] {
+            Source::Constant(value) => Some(value),
+            _ => None,
+        };
+        let is_idle = scenario.filter.is_never_true(&known);
         let needs_client = fields.kind() == RecordKind::ErrorLogLine;
-        Ok(Self { scenario, sources, needs_client })
+        Ok(Self { scenario, sources, needs_client, is_idle })
     }
 }
 
@@ -157,6 +165,9 @@ fn source_of(field: &EventField, fields: &RecordFields) -> Source {
 
 impl Observer for RecordObserver<'_> {
     fn observe(&mut self, line: &Line<'_>, events: &mut Events) {
+        if self.is_idle {
+            return;
+        }
         let Some(record) = line.record else { return };
         let source_ip = record.text(Field::Client).unwrap_or_default();
         if self.needs_client && source_ip.is_empty() {

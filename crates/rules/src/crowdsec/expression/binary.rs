@@ -1,11 +1,16 @@
 //! Binary operators: type checks of their operands, and constant folding.
 
+use std::collections::HashMap;
+use std::ops::Range;
+
 use super::NoFields;
 use super::evaluate::Evaluation;
 use super::function::Function;
 use super::parse::{Parser, require};
 use super::syntax::{Node, Operator, Part};
+use super::text_search::values_of;
 use super::value::{Kind, Value};
+use crate::bounded_regex::BoundedRegex;
 use crate::error::RuleError;
 
 /// The longest text that constant folding stores, in bytes. It keeps the memory of an expression
@@ -41,17 +46,46 @@ impl Parser<'_> {
         require(&right, Kind::Text)?;
         let range = left.range.start..right.range.end;
         let Node::Constant(Value::Text(text)) = &right.node else {
-            let message = "a pattern that differs between events is not supported; write it out";
-            return Err(RuleError::new(right.range, message));
+            return self.matches_element(left, right, range);
         };
+        let regex = self.pattern(text, &right.range)?;
+        self.part(Node::Matches(Box::new(left), regex), Kind::Boolean, range)
+    }
+
+    fn pattern(&mut self, text: &[u8], range: &Range<usize>) -> Result<BoundedRegex, RuleError> {
         let compiled = std::str::from_utf8(text)
             .map_err(|_| "it is not UTF-8".into())
             .and_then(|text| self.names.pattern(text));
-        let regex = compiled.map_err(|reason| {
+        compiled.map_err(|reason| {
             let message = format_args!("this is not a valid pattern: {reason}");
-            RuleError::new(right.range.clone(), message)
-        })?;
-        self.part(Node::Matches(Box::new(left), regex), Kind::Boolean, range)
+            RuleError::new(range.clone(), message)
+        })
+    }
+
+    /// Makes a `matches` operator whose pattern is made from an element of a known list, such as
+    /// `Upper(#)` of the lines of a data file. All patterns are compiled immediately.
+    fn matches_element(
+        &mut self,
+        left: Part,
+        right: Part,
+        range: Range<usize>,
+    ) -> Result<Part, RuleError> {
+        let element = self.stack.iter().rposition(|entry| entry.name.is_none());
+        let texts = element.and_then(|position| {
+            let texts = self.stack[position].texts.clone()?;
+            values_of(&right, &texts, position)
+        });
+        let Some(texts) = texts else {
+            let message = "a pattern that differs between events is not supported; write it out";
+            return Err(RuleError::new(right.range, message));
+        };
+        let mut patterns = HashMap::new();
+        for text in texts {
+            let pattern = self.pattern(&text, &right.range)?;
+            patterns.insert(text, pattern);
+        }
+        let node = Node::MatchesElement(Box::new([left, right]), patterns);
+        self.part(node, Kind::Boolean, range)
     }
 
     pub(super) fn operation(

@@ -29,6 +29,13 @@ impl<'a> Evaluation<'a> {
         Self { fields, stack: Vec::new(), bytes_left: BYTES_MAX }
     }
 
+    /// An evaluation in which the value at a position of the stack is known, and no other.
+    pub(super) fn with_value(fields: &'a dyn Fields, position: usize, value: Value<'a>) -> Self {
+        let mut stack = vec![Value::Nil; position];
+        stack.push(value);
+        Self { fields, stack, bytes_left: BYTES_MAX }
+    }
+
     /// Subtracts the memory that a part needs.
     fn take(&mut self, bytes: usize, part: &Part) -> Result<(), Failure> {
         let left = self.bytes_left.checked_sub(bytes);
@@ -70,6 +77,14 @@ impl<'a> Evaluation<'a> {
             }
             Node::Matches(inner, regex) => Value::Boolean(regex.is_match(&self.text(inner)?)),
             Node::MatchesOneOf(inner, set) => Value::Boolean(set.is_match(&self.text(inner)?)),
+            Node::MatchesElement(sides, patterns) => {
+                let text = self.text(&sides[0])?;
+                let pattern = self.text(&sides[1])?;
+                let pattern = patterns.get(&*pattern);
+                Value::Boolean(pattern.is_some_and(|pattern| pattern.is_match(&text)))
+            }
+            Node::HasOneOf(inner, search) => Value::Boolean(search.finds(&self.text(inner)?)),
+            Node::LookUp(inner, table) => Value::Text(Cow::Borrowed(table.tag(&self.text(inner)?))),
             Node::Lines(lines) => Value::Lines(lines),
             Node::Choice(parts) => {
                 let [condition, first, second] = &**parts;

@@ -7,6 +7,7 @@ use weir_core::{AddressBlock, nearest_name};
 
 use super::characters::{self, characters};
 use super::evaluate::TOO_LARGE;
+use super::json;
 use super::syntax::Part;
 use super::value::{ITEM_BYTES, Kind, Value};
 use crate::error::{Reason, RuleError};
@@ -48,6 +49,7 @@ const FUNCTIONS: &[(&str, Function, &[Kind], Kind)] = {
         ("IsIPV4", F::IsIpv4, &[Text], Boolean),
         ("IsIPV6", F::IsIpv6, &[Text], Boolean),
         ("Sprintf", F::Format, &[Text], Text),
+        ("JsonExtract", F::JsonExtract, &[Text, Text], Text),
         ("LogInfo", F::LogInfo, &[Text], Boolean),
     ]
 };
@@ -62,6 +64,8 @@ const UNSUPPORTED: &[(&str, &str)] = &[
     ("Hostname", "it asks the machine that CrowdSec runs on"),
     ("TimeNow", "a replay has only the times of the log"),
     ("CrowdsecCTI", "it asks a service"),
+    ("Distance", "it needs the places of addresses, from a database"),
+    ("MedianInterval", "functions of times are not supported"),
     ("GeoIPEnrich", "it needs a database of places"),
     ("GeoIPASNEnrich", "it needs a database of networks"),
     ("GeoIPRangeEnrich", "it needs a database of networks"),
@@ -98,6 +102,7 @@ pub(super) enum Function {
     IsIpv4,
     IsIpv6,
     Format,
+    JsonExtract,
     LogInfo,
 }
 
@@ -114,7 +119,18 @@ impl Function {
         let names: Vec<&str> = FUNCTIONS
             .iter()
             .map(|entry| entry.0)
-            .chain(["File", "RegexpInFile", "any", "all", "none", "one", "count", "filter", "map"])
+            .chain([
+                "File",
+                "RegexpInFile",
+                "LookupFile",
+                "any",
+                "all",
+                "none",
+                "one",
+                "count",
+                "filter",
+                "map",
+            ])
             .collect();
         match nearest_name(name, names.iter().copied()) {
             Some(nearest) => {
@@ -219,6 +235,7 @@ impl Function {
             Self::Format => {
                 formatted(text(0)?, &arguments[1..], bytes_max).map(|text| Value::Text(text.into()))
             }
+            Self::JsonExtract => owned(json::extract(text(0)?, text(1)?)),
             Self::LogInfo => boolean(true),
         }
     }

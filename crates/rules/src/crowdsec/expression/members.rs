@@ -136,7 +136,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `File("name")` or `RegexpInFile(text, "name")`.
+    /// `File("name")`, `RegexpInFile(text, "name")` or `LookupFile(text, "name")`.
     pub(super) fn data_file(
         &mut self,
         function: &str,
@@ -146,6 +146,7 @@ impl Parser<'_> {
         let range = range.start..self.end();
         let usage = match function {
             "File" => "write `File(\"name\")`, with the name in quotes",
+            "LookupFile" => "write `LookupFile(text, \"name\")`, with the name in quotes",
             _ => "write `RegexpInFile(text, \"name\")`, with the name in quotes",
         };
         let file = match arguments.pop() {
@@ -154,7 +155,7 @@ impl Parser<'_> {
             }
             _ => None,
         };
-        let is_complete = arguments.len() == usize::from(function == "RegexpInFile");
+        let is_complete = arguments.len() == usize::from(function != "File");
         let Some((file, at)) = file.filter(|_| is_complete) else {
             return Err(RuleError::new(range, usage));
         };
@@ -166,6 +167,11 @@ impl Parser<'_> {
             }
             Some(text) => {
                 require(&text, Kind::Text)?;
+                if function == "LookupFile" {
+                    let tags = self.names.tags(&file);
+                    let tags = tags.map_err(|message| RuleError::new(at, message))?;
+                    return self.part(Node::LookUp(Box::new(text), tags), Kind::Text, range);
+                }
                 let patterns = self.names.patterns(&file);
                 let patterns = patterns.map_err(|message| RuleError::new(at, message))?;
                 self.part(Node::MatchesOneOf(Box::new(text), patterns), Kind::Boolean, range)

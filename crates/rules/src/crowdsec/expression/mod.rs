@@ -8,10 +8,13 @@ mod binary;
 mod characters;
 mod evaluate;
 mod function;
+mod json;
 mod members;
+mod outlook;
 mod parse;
 mod pattern;
 mod syntax;
+mod text_search;
 mod token;
 mod value;
 
@@ -28,6 +31,7 @@ use self::parse::Parser;
 use self::syntax::Part;
 use self::value::{Kind, Value};
 use super::fields::EventField;
+use super::tag_table::TagTable;
 use crate::bounded_regex::BoundedRegex;
 use crate::error::{Reason, RuleError};
 
@@ -50,6 +54,12 @@ pub(super) trait Names {
     /// # Errors
     /// If it is missing or has a wrong pattern.
     fn patterns(&mut self, file: &str) -> Result<Arc<RegexSet>, Reason>;
+
+    /// The tags of a data file.
+    ///
+    /// # Errors
+    /// If it is missing or has a wrong line.
+    fn tags(&mut self, file: &str) -> Result<Arc<TagTable>, Reason>;
 
     /// A pattern that is written in an expression.
     ///

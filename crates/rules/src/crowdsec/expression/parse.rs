@@ -1,10 +1,12 @@
 //! Parses the tokens of an expression by precedence climbing.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::Names;
 use super::function::Function;
 use super::syntax::{Node, Operator, Part, Quantifier};
+use super::text_search::{self, TextSearch};
 use super::token::{Token, TokenKind, tokens};
 use super::value::{Kind, Value};
 use crate::error::RuleError;
@@ -18,6 +20,8 @@ pub(super) struct Entry {
     /// The name of a variable; `None` for an element of a list.
     pub(super) name: Option<String>,
     pub(super) kind: Kind,
+    /// The texts that an element may be, if the list is known when the expression is parsed.
+    pub(super) texts: Option<Arc<[Vec<u8>]>>,
 }
 
 /// Reads an expression.
@@ -63,7 +67,7 @@ impl<'n> Parser<'n> {
         let value = self.expression()?;
         self.expect(";")?;
         self.enter()?;
-        self.stack.push(Entry { name: Some(name), kind: value.kind });
+        self.stack.push(Entry { name: Some(name), kind: value.kind, texts: None });
         let body = self.sequence()?;
         self.stack.pop();
         self.open -= 1;
@@ -119,6 +123,18 @@ impl<'n> Parser<'n> {
         start: usize,
     ) -> Result<Part, RuleError> {
         require(&condition, Kind::Boolean)?;
+        let constant = |part: &Part| match part.node {
+            Node::Constant(Value::Boolean(value)) => Some(value),
+            _ => None,
+        };
+        // As a conjunction it can be skipped by its first parts.
+        match (constant(&first), constant(&second)) {
+            (Some(true), Some(false)) => return Ok(condition),
+            (_, Some(false)) if first.kind == Kind::Boolean => {
+                return self.junction(condition, first, true);
+            }
+            _ => {}
+        }
         let kind = if first.kind == second.kind { first.kind } else { Kind::Any };
         let range = start..self.end();
         self.part(Node::Choice(Box::new([condition, first, second])), kind, range)
@@ -284,7 +300,7 @@ impl<'n> Parser<'n> {
         if let Some(quantifier) = Quantifier::by_name(&name) {
             return self.quantified(quantifier, range.start);
         }
-        if name == "File" || name == "RegexpInFile" {
+        if ["File", "RegexpInFile", "LookupFile"].contains(&&*name) {
             return self.data_file(&name, range);
         }
         let Some(function) = Function::by_name(&name) else {
@@ -313,23 +329,38 @@ impl<'n> Parser<'n> {
         let list = self.expression()?;
         require(&list, Kind::List)?;
         self.expect(",")?;
+        let texts = text_search::known_texts(&list);
         let kind = match list.node {
             Node::Queue => Kind::Event,
-            Node::Lines(_) => Kind::Text,
+            _ if texts.is_some() => Kind::Text,
             _ => Kind::Any,
         };
-        self.stack.push(Entry { name: None, kind });
+        self.stack.push(Entry { name: None, kind, texts });
         let has_braces = self.takes("{");
         let test = self.sequence()?;
         if has_braces {
             self.expect("}")?;
         }
-        self.stack.pop();
+        let texts = self.stack.pop().and_then(|entry| entry.texts);
         if quantifier != Quantifier::Map {
             require(&test, Kind::Boolean)?;
         }
         self.expect(")")?;
         let range = start..self.end();
+        if quantifier == Quantifier::Any
+            && let Some(texts) = texts
+        {
+            let position = self.stack.len();
+            return match TextSearch::of_closure(test, &texts, position) {
+                Ok((text, search)) => {
+                    self.part(Node::HasOneOf(Box::new(text), search), Kind::Boolean, range)
+                }
+                Err(test) => {
+                    let parts = Box::new([list, *test]);
+                    self.part(Node::Over(quantifier, parts), Kind::Boolean, range)
+                }
+            };
+        }
         self.part(Node::Over(quantifier, Box::new([list, test])), quantifier.kind(), range)
     }
 
@@ -346,12 +377,14 @@ impl<'n> Parser<'n> {
             Node::IsOneOf(part, _) | Node::Matches(part, _) | Node::MatchesOneOf(part, _) => {
                 part.depth
             }
+            Node::HasOneOf(part, _) | Node::LookUp(part, _) => part.depth,
             Node::All(parts) | Node::Any(parts) | Node::List(parts) | Node::Call(_, parts) => {
                 inner(parts)
             }
             Node::Binary(_, parts)
             | Node::Let(parts)
             | Node::Item(parts)
+            | Node::MatchesElement(parts, _)
             | Node::Over(_, parts) => inner(&parts[..]),
             Node::Choice(parts) => inner(&parts[..]),
             _ => 0,

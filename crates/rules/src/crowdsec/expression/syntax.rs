@@ -1,13 +1,16 @@
 //! The parts of a compiled expression.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use regex::bytes::RegexSet;
 
 use crate::bounded_regex::BoundedRegex;
+use crate::crowdsec::tag_table::TagTable;
 
 use super::function::Function;
+use super::text_search::TextSearch;
 use super::value::{Kind, Value};
 
 /// A node of an expression's syntax tree, with its position in the text.
@@ -42,6 +45,13 @@ pub(super) enum Node {
     Matches(Box<Part>, BoundedRegex),
     /// Whether one of the patterns of a data file matches.
     MatchesOneOf(Box<Part>, Arc<RegexSet>),
+    /// A text that matches the pattern made from an element of a list, and the patterns by their
+    /// texts.
+    MatchesElement(Box<[Part; 2]>, HashMap<Vec<u8>, BoundedRegex>),
+    /// Whether a text contains, ends with or equals one of many texts.
+    HasOneOf(Box<Part>, TextSearch),
+    /// The tag of a text in a data file of tags.
+    LookUp(Box<Part>, Arc<TagTable>),
     /// The lines of a data file.
     Lines(Arc<[Vec<u8>]>),
     Choice(Box<[Part; 3]>),

@@ -4,11 +4,13 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use proptest::prelude::*;
 use regex::bytes::RegexSet;
 use weir_core::PatternBudget;
 
 use super::{Expression, Fields, Names, compile_pattern, compile_set};
 use crate::bounded_regex::BoundedRegex;
+use crate::crowdsec::tag_table::TagTable;
 use crate::error::Reason;
 
 /// Numbers fields in the order in which they are first used.
@@ -36,6 +38,17 @@ impl Names for TestNames {
     fn patterns(&mut self, file: &str) -> Result<Arc<RegexSet>, Reason> {
         let lines = self.lines(file)?;
         compile_set(&lines, &PatternBudget::default()).map(Arc::new).map_err(|error| error.reason)
+    }
+
+    fn tags(&mut self, file: &str) -> Result<Arc<TagTable>, Reason> {
+        match file {
+            "tags" => {
+                let line = br#"{"pattern": "/a/", "tag": "x", "type": "contains"}"#.to_vec();
+                let table = TagTable::new(&[line], |_| Err("no patterns".into()));
+                table.map(Arc::new).map_err(|error| error.to_string().into())
+            }
+            _ => Err("missing".into()),
+        }
     }
 
     fn pattern(&mut self, text: &str) -> Result<BoundedRegex, Reason> {
@@ -122,6 +135,17 @@ fn conditions_hold_as_in_expr() {
         "len('éé') == 2 and len(Split('aéb', '')) == 3 and Split('aéb', '')[1] == 'é'",
         "Trim('éaèé', 'é') == 'aè' and TrimSpace('\u{a0} a\u{b}') == 'a'",
         "len(Fields('a\u{b}b c')) == 3 and Replace('éa', '', '-', 2) == '-é-a'",
+        "any(File('words'), {Upper(evt.Parsed.word) contains Upper(#)})",
+        "any(File('words'), {evt.Parsed.word endsWith ' ' + # or evt.Parsed.word matches #})",
+        "any(File('words'), {Upper(evt.Parsed.word) matches ' ' + Upper(#) + ' B$'})",
+        "not any(File('words'), {evt.Parsed.word endsWith #}) and any(['o', ' b'], {evt.Parsed.word endsWith #})",
+        "not any(File('words'), {evt.Parsed.word == #}) and any(['a two b'], {evt.Parsed.word == #})",
+        "count(File('words'), {evt.Parsed.word matches #}) == 1",
+        "len(filter(File('words'), {# matches '^o' or evt.Parsed.word matches '^' + #})) == 1",
+        "len(filter(map(File('words'), {Upper(#)}), {# == 'TWO'})) == 1",
+        "any(['{\"a\": \"two\"}'], {evt.Parsed.word contains JsonExtract(#, 'a') ? evt.SetMeta('b', JsonExtract(#, 'a')) : false})",
+        "LookupFile(evt.Meta.http_path, 'tags') == 'x' and LookupFile(evt.Parsed.word, 'tags') == ''",
+        "if true { let tag = LookupFile(evt.Meta.http_path, 'tags'); tag != '' ? evt.SetMeta('a', tag) : false } else { false }",
         "len(filter([1, 2, 3], {# > 1})) == 2 and map([1], {# + 1}) == [2]",
     ] {
         if text.contains("queue.Queue[0]") || text.contains("1e3") {
@@ -173,6 +197,11 @@ fn mistakes_have_their_place() {
         ("Upper() == ''", "Upper()", "has 1 arguments"),
         ("evt.Meta.a matches '('", "'('", "not a valid pattern"),
         ("evt.Meta.a matches evt.Meta.b", "evt.Meta.b", "differs between events"),
+        ("any(File('words'), {evt.Meta.a matches evt.Meta.b + #})", "evt.Meta.b + #", "differs"),
+        ("any(['(a'], {evt.Meta.a matches #})", "#", "not a valid pattern"),
+        ("LookupFile(evt.Meta.a, 'none') == ''", "'none'", "missing"),
+        ("LookupFile(evt.Meta.a) == ''", "LookupFile(evt.Meta.a)", "in quotes"),
+        ("Distance('1', '2', '3', '4') > 1", "Distance", "from a database"),
         ("any(File('none'), {true})", "'none'", "missing"),
         ("File(evt.Meta.a) == ''", "File(evt.Meta.a)", "in quotes"),
         ("# == 'a'", "#", "element of a list"),
@@ -207,4 +236,49 @@ fn depth_is_bounded() {
     }
     let long = format!("evt.Meta.a == 'x'{}", " or evt.Meta.http_status == '404'".repeat(5_000));
     assert!(holds(&long));
+}
+
+#[test]
+fn a_log_of_another_type_is_skipped() {
+    // The first field of each condition is known, the others are not.
+    let known = |field: usize| (field == 0).then_some(&b"http"[..]);
+    for (text, is_skipped) in [
+        ("evt.Meta.type == 'ssh' and evt.Meta.a == 'b'", true),
+        ("evt.Meta.type in ['ssh', 'ftp']", true),
+        ("(evt.Meta.type == 'ssh' or false) and true", false),
+        ("evt.Meta.type in ['ssh'] and int(evt.Meta.a) == 1", true),
+        ("if evt.Meta.type == 'ssh' { int(evt.Meta.a) == 1 } else { false }", true),
+        ("evt.Meta.type == 'http' and evt.Meta.a == 'b'", false),
+        ("evt.Meta.type == 'ssh' or evt.Meta.a == 'b'", false),
+        ("evt.Meta.type == 'ssh' ? false : true", false),
+        ("evt.Meta.type != 'ssh'", false),
+        ("true", false),
+    ] {
+        let condition = Expression::condition(text, &mut TestNames::default()).expect(text);
+        assert_eq!(condition.is_never_true(&known), is_skipped, "{text}");
+    }
+    // A part before the comparison may have no value, which is reported.
+    let text = "int(evt.Meta.a) == 1 and evt.Meta.type == 'ssh'";
+    let condition = Expression::condition(text, &mut TestNames::default()).expect(text);
+    assert!(!condition.is_never_true(&|field| (field == 1).then_some(&b"http"[..])));
+}
+
+proptest! {
+    #[test]
+    fn many_texts_are_found_as_one_by_one(
+        texts in proptest::collection::vec("[ab]{0,3}", 0..6),
+        text in "[ab]{0,6}",
+        operator in 0_usize..3,
+    ) {
+        let is_found = match operator {
+            0 => texts.iter().any(|part| text.contains(&**part)),
+            1 => texts.iter().any(|part| text.ends_with(&**part)),
+            _ => texts.contains(&text),
+        };
+        let operator = ["contains", "endsWith", "=="][operator];
+        let list: Vec<String> = texts.iter().map(|text| format!("'{text}'")).collect();
+        let list = list.join(", ");
+        let at_once = format!("let a = 1; any([{list}], {{'{text}' {operator} #}})");
+        prop_assert_eq!(holds(&at_once), is_found);
+    }
 }
