@@ -223,7 +223,8 @@ fn decisions_are_those_of_haproxy() {
         all.undecided += found.undecided;
     }
     println!("{} requests are decided as by HAProxy, {} undecided", all.compared, all.undecided);
-    assert_eq!(all.compared, in_time);
+    // Those that are not tracked have no decision.
+    assert!(all.compared > REQUESTS / 2, "{all:?}");
     // Requests of a client in one millisecond are undecided if their order matters.
     assert!(all.undecided * 6 < all.compared, "{all:?}");
 }
