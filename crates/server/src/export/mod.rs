@@ -239,9 +239,8 @@ impl Export {
         let (sender, body) = Body::channel(QUEUE_BYTES_MAX);
         let (export, user) = (self.clone(), self.session.enter(Access::View));
         tokio::spawn(EXPORT.observe(TaskName::Unnamed, async move {
-            let is_awaited = || export.session.turns().is_export_awaited();
-            let destination =
-                Destination { sender, is_awaited, cut_off: || export.client.cut_off() };
+            let waiting = || export.session.turns().exports_waiting();
+            let destination = Destination { sender, waiting, cut_off: || export.client.cut_off() };
             let total = tokio::select! {
                 total = sending::send(rows.parts, range, destination) => total,
                 () = export.session.ended() => None,

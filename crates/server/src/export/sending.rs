@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::task::spawn_blocking;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use weir_ingest::DataSet;
 use weir_net::BodySender;
 use weir_observe::task::{TaskKind, TaskName};
@@ -39,14 +39,24 @@ impl PartSource for RowExport<DataSet> {
 }
 
 /// An export whose client takes nothing for this time ends if another one waits for its turn. The
-/// client can ask for the rest.
+/// client can ask for the rest. If more wait, each gets a share of the time, so that many exports
+/// that are not read do not add up their times for the one behind them.
 const UNREAD_MAX: Duration = Duration::from_secs(2);
+
+/// The least share of that time: a client that reads may pause as long.
+const UNREAD_SHARE_MIN: Duration = Duration::from_millis(250);
+
+/// How long a client may take nothing while this many other exports wait; `None` for any time.
+fn unread_max(waiting: usize) -> Option<Duration> {
+    let share = UNREAD_MAX.checked_div(u32::try_from(waiting).unwrap_or(u32::MAX))?;
+    Some(share.max(UNREAD_SHARE_MIN))
+}
 
 /// Where an export is sent, and who else wants to send one.
 pub(super) struct Destination<A, C> {
     pub(super) sender: BodySender,
-    /// Whether another export waits for its turn.
-    pub(super) is_awaited: A,
+    /// The number of other exports that wait for their turns.
+    pub(super) waiting: A,
     /// Ends the connection to a client that leaves bytes untaken while another export is awaited.
     pub(super) cut_off: C,
 }
@@ -56,7 +66,7 @@ pub(super) struct Destination<A, C> {
 pub(super) async fn send(
     mut parts: impl PartSource,
     range: Range<u64>,
-    Destination { sender, is_awaited, cut_off }: Destination<impl Fn() -> bool, impl Fn()>,
+    Destination { sender, waiting, cut_off }: Destination<impl Fn() -> usize, impl Fn()>,
 ) -> Option<u64> {
     let mut at = 0;
     while at < range.end {
@@ -79,10 +89,11 @@ pub(super) async fn send(
         let bytes =
             Bytes::from(part).slice((wanted.start - at) as usize..(wanted.end - at) as usize);
         let mut sending = pin!(sender.send(bytes));
+        let begun = Instant::now();
         loop {
-            match timeout(UNREAD_MAX, &mut sending).await {
+            match timeout(UNREAD_SHARE_MIN, &mut sending).await {
                 Ok(sent) => break sent.ok()?,
-                Err(_) if is_awaited() => {
+                Err(_) if unread_max(waiting()).is_some_and(|max| begun.elapsed() >= max) => {
                     cut_off();
                     return None;
                 }
@@ -128,7 +139,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     use http_body_util::BodyExt;
-    use tokio::time::timeout;
+    use tokio::time::{Instant, timeout};
     use weir_net::{Body, BodySender};
 
     use super::{Destination, PartSource, UNREAD_MAX, length, send};
@@ -165,8 +176,8 @@ mod tests {
         }
     }
 
-    fn alone(sender: BodySender) -> Destination<impl Fn() -> bool, impl Fn()> {
-        Destination { sender, is_awaited: || false, cut_off: || unreachable!("nobody waits") }
+    fn alone(sender: BodySender) -> Destination<impl Fn() -> usize, impl Fn()> {
+        Destination { sender, waiting: || 0, cut_off: || unreachable!("nobody waits") }
     }
 
     impl Endless {
@@ -221,14 +232,21 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_client_that_does_not_read_makes_room_for_another_export() {
-        for is_awaited in [false, true] {
+        for (waiting, expected_s) in [(0, None), (1, Some(2.0)), (4, Some(0.5)), (50, Some(0.25))] {
             let (sender, body) = Body::channel(1 << 10);
             let is_cut = AtomicBool::new(false);
             let cut_off = || is_cut.store(true, Ordering::SeqCst);
-            let destination = Destination { sender, is_awaited: || is_awaited, cut_off };
+            let destination = Destination { sender, waiting: || waiting, cut_off };
             let sending = send(Endless::default(), 0..u64::MAX, destination);
+            let begun = Instant::now();
             let ended = timeout(30 * UNREAD_MAX, sending).await;
-            assert_eq!((ended.is_ok(), is_cut.into_inner()), (is_awaited, is_awaited));
+            let time_s = ended.is_ok().then(|| begun.elapsed().as_secs_f64());
+            let is_expected = match (time_s, expected_s) {
+                (Some(time_s), Some(expected_s)) => f64::abs(time_s - expected_s) < 0.1,
+                (time_s, expected_s) => time_s == expected_s,
+            };
+            assert!(is_expected, "{waiting} wait: {time_s:?}");
+            assert_eq!(is_cut.into_inner(), expected_s.is_some());
             let cut = body.collect().await;
             assert!(cut.is_err(), "the client notices that bytes are missing");
         }

@@ -364,9 +364,9 @@ impl SessionTurns {
         self.exports.turn().await
     }
 
-    /// Whether another export waits for its turn, in any session.
-    pub(crate) fn is_export_awaited(&self) -> bool {
-        self.exports_waiting.load(Ordering::Relaxed) > 0
+    /// Returns the number of exports that wait for their turns, in all sessions.
+    pub(crate) fn exports_waiting(&self) -> usize {
+        self.exports_waiting.load(Ordering::Relaxed)
     }
 
     /// Checks a question, which may compile large expressions. Short checks do not wait for long

@@ -32,13 +32,19 @@ pub(crate) fn unchunked_bytes(mut body: &[u8]) -> Vec<u8> {
 impl TestServer {
     /// Sends a request for an export, and reads only the first bytes of the answer.
     async fn begin_export(&self, id: &str) -> TcpStream {
+        let mut stream = self.ask_for_export(id).await;
+        let mut first = [0; 12];
+        within(stream.read_exact(&mut first)).await.expect("an answer");
+        assert_eq!(&first, b"HTTP/1.1 200");
+        stream
+    }
+
+    /// Sends a request for an export, and reads nothing.
+    async fn ask_for_export(&self, id: &str) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).await.expect("the server listens");
         let (host, path) = (self.address, format!("/api/sessions/{id}/export?format=jsonl"));
         let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n");
         stream.write_all(request.as_bytes()).await.expect("the server reads");
-        let mut first = [0; 12];
-        within(stream.read_exact(&mut first)).await.expect("an answer");
-        assert_eq!(&first, b"HTTP/1.1 200");
         stream
     }
 }
@@ -121,6 +127,25 @@ async fn exports_that_nobody_reads_do_not_keep_another_waiting() {
     let path = format!("/api/sessions/{id}/export?format=csv&where=status%3D999");
     let answer = within(server.request("GET", &path, &[])).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
+    drop(unread);
+    server.stop().await;
+}
+
+/// Two seconds for every four of them would be 25 s.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_times_of_many_unread_exports_do_not_add_up() {
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
+    let id = session.id();
+    server.upload(id).await.send_file("a", &log(20_000_000), 200_000).await;
+    let mut unread = Vec::new();
+    for _ in 0..50 {
+        unread.push(server.ask_for_export(id).await);
+    }
+    let path = format!("/api/sessions/{id}/export?format=csv&where=status%3D999");
+    let begun = Instant::now();
+    let answer = within(server.request("GET", &path, &[])).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
     drop(unread);
     server.stop().await;
 }
