@@ -22,6 +22,7 @@ const LARGE_STEP = 10;
 
 /** The keys and requests that each burst rejects, and a limit line to drag. */
 export function LimitChart({ answer, burst, noun, onMove, onRelease }: Props) {
+  const { one } = noun;
   const frame = useRef<HTMLDivElement>(null);
   const isDragged = useRef(false);
   const stops = useMemo(() => stopsOf(answer), [answer]);
@@ -94,6 +95,9 @@ export function LimitChart({ answer, burst, noun, onMove, onRelease }: Props) {
         />
       </div>
       <Scale end={end} />
+      <p class="limit-axis">
+        {`Burst. The peak of each ${one} is compared with it: a higher one is over the limit.`}
+      </p>
     </figure>
   );
 }

@@ -39,11 +39,11 @@ export function RuleResult({ answer, hasName, slot }: Props) {
   return (
     <article class="rule" data-testid="rule" data-tripped={rule.keys.tripped}>
       {hasName && <h3>{visible(rule.name)}</h3>}
+      <p class="rule-sentence" data-testid="rule-sentence">
+        <strong>{keysText(rule)}</strong> {requestsText(rule)}
+      </p>
       <p class="rule-what">
         <LogText value={rule.description} title={false} />
-      </p>
-      <p data-testid="rule-sentence">
-        <strong>{keysText(rule)}</strong> {requestsText(rule)}
       </p>
       <p data-testid="rule-looked-at">{visible(lookedAtText(rule))}</p>
       <p class="hint" data-testid="rule-exactness">
