@@ -61,14 +61,14 @@ export function RuleResult({ answer, hasName, slot }: Props) {
           onRelease={limit.release}
         />
       )}
-      {collateral && (
+      {collateral && rule.looked_at.nothing === undefined && (
         <CollateralLine
           answer={answer}
           collateral={collateral}
           burst={curve ? limit.burst : null}
         />
       )}
-      {slot === OWN && curve && <OtherSettings answer={answer} />}
+      {slot === OWN && curve && curve.peaks.length > 0 && <OtherSettings answer={answer} />}
       <KeyList answer={answer} burst={curve ? limit.burst : null} />
       <Bans answer={answer} />
       <Alerts answer={answer} />
