@@ -18,6 +18,7 @@ mod packed;
 mod proxy;
 mod rules;
 mod streams;
+mod structured;
 mod tokens;
 
 /// A function that panics if a property does not hold for these bytes.
@@ -39,6 +40,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("exports", exports::exports),
     ("conditions", rules::conditions),
     ("rules", rules::rules),
+    ("structured", structured::structured),
     ("token", tokens::token),
 ];
 

@@ -50,7 +50,7 @@ pub use config::{
     RouteConfig, RouteTarget, Secret, SessionConfig, Timeouts,
 };
 pub use counts::{BackendCounts, GatewayCounts, ServerCounts};
-pub use crawlers::CrawlerConfig;
+pub use crawlers::{CrawlerConfig, canonical_dictionary};
 pub use gateway::{Gateway, GatewayHandle};
 pub use header_fields::ClientFields;
 pub use header_fields::trusted_networks::{InvalidNetwork, TrustedNetwork, TrustedNetworks};

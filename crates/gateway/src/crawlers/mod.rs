@@ -14,6 +14,7 @@ use hyper::header::HeaderName;
 use hyper::http::request::Parts;
 
 use self::signature_base::{authority, field, signature_base};
+pub use self::structured::canonical_dictionary;
 use self::structured::{InnerList, Item, Member, Value, parse_dictionary, parse_item};
 use crate::fetch::{Authorities, FetchUrl, InvalidFetchUrl, TrustError};
 use crate::token::{KeyDirectory, RefreshRules};

@@ -74,6 +74,30 @@ pub(super) fn parse_dictionary(text: &str) -> Option<Vec<(String, Member)>> {
     Some(members)
 }
 
+/// Reads a dictionary as the gateway reads those of signatures, and writes it in its only spelling.
+/// Returns `None` if it is not one that the gateway reads. For tests of such fields.
+pub fn canonical_dictionary(text: &str) -> Option<String> {
+    let mut written = String::new();
+    for (name, member) in parse_dictionary(text)? {
+        written.push_str(if written.is_empty() { "" } else { ", " });
+        written.push_str(&name);
+        match member {
+            Member::Item(Item { value: Value::Boolean(true), parameters }) => {
+                write_parameters(&parameters, &mut written);
+            }
+            Member::Item(item) => {
+                written.push('=');
+                item.write(&mut written);
+            }
+            Member::List(list) => {
+                written.push('=');
+                list.write(&mut written);
+            }
+        }
+    }
+    Some(written)
+}
+
 /// Parses a single value with its parameters.
 pub(super) fn parse_item(text: &str) -> Option<Item> {
     let mut parser = Parser::new(text)?;
