@@ -18,6 +18,14 @@ async function replay(world, text, log = LOG) {
   return replayed;
 }
 
+/** The same without a suggestion, which only some families have. */
+async function answerOf(world, text) {
+  const path = world.path("rule.conf");
+  await writeFile(path, text);
+  const [replayed] = await rules("--rule", path, LOG);
+  return replayed;
+}
+
 /** The keys that a rule catches, and the requests that it rejects: certainly or likely. */
 const caught = ({ keys, estimate }) => estimate?.keys ?? keys.tripped;
 const rejected = ({ requests, estimate }) => estimate?.rejected ?? requests.rejected;
@@ -214,5 +222,44 @@ export function lab(define) {
     assert.equal(await page.$(byId("comparison")), null);
     assert.equal(await page.$(byId("other-rule")), null);
     assert.ok(!page.url().includes("other="), page.url());
+  });
+
+  define("rules of any two families are compared", async (world) => {
+    const { page } = world;
+    const jail = '[web]\nfailregex = ^<HOST> .*" 404 \nmaxretry = 2\n';
+    const waf = 'SecRuleEngine On\nSecRule REQUEST_URI "@contains /wp" "id:1,phase:1,deny"';
+    await opened(world);
+    await page.click(byId("rules-open"));
+    for (const [own, other] of [
+      [jail, ruleOf(2)],
+      [waf, jail],
+    ]) {
+      const [first, second] = [await answerOf(world, own), await answerOf(world, other)];
+      await tryRule(page, other);
+      await answered(page, second.keys.tripped);
+      await page.click(byId("rule-keep"));
+      await page.waitForSelector(byId("comparison"));
+      await tryRule(page, own);
+      await answered(page, first.keys.tripped);
+      await until(
+        page,
+        (both) =>
+          ["first-only", "both"].reduce(
+            (sum, id) =>
+              sum +
+              Number(document.querySelector(`[data-testid="comparison-${id}"]`)?.dataset.keys),
+            0,
+          ) === both,
+        caught(first),
+      );
+      const [only, both, others] = await page.evaluate(() =>
+        ["first-only", "both", "second-only"].map((id) =>
+          Number(document.querySelector(`[data-testid="comparison-${id}"]`).dataset.keys),
+        ),
+      );
+      assert.deepEqual([only + both, both + others], [caught(first), caught(second)], own);
+      assert.ok(caught(first) > 1 && caught(second) > 1);
+      await page.click(byId("rule-alone"));
+    }
   });
 }
