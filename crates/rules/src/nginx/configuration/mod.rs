@@ -297,15 +297,36 @@ impl<L: LimitKind> Configuration<L> {
     }
 }
 
+/// Whether a parameter is one of `limit_req`, and not of its zone.
+fn is_of_limit(word: &Word) -> bool {
+    word.text == "nodelay" || word.text.starts_with("burst=") || word.text.starts_with("delay=")
+}
+
+/// The end of a sentence with the `limit_req` whose parameters stand at its zone; empty if none do.
+fn line_of_limit(zone: &Directive) -> String {
+    let words: Vec<&str> =
+        zone.arguments.iter().filter(|word| is_of_limit(word)).map(|word| &*word.text).collect();
+    let zone = zone.arguments.iter().find_map(|word| word.text.strip_prefix("zone="));
+    match (words.is_empty(), zone.and_then(|zone| zone.split(':').next())) {
+        (false, Some(name)) => {
+            format!(" and this one here: limit_req zone={name} {};", words.join(" "))
+        }
+        _ => String::new(),
+    }
+}
+
 /// Refuses a zone in a `server` or a `location`, as nginx does.
 fn refuse_zones<L: LimitKind>(outer: &Directive) -> Result<(), RuleError> {
     for directive in outer.block.iter().flatten() {
         if directive.name.text == L::Zone::DIRECTIVE {
+            let mut zone = directive.clone();
+            zone.arguments.retain(|word| !is_of_limit(word));
             return Err(directive.name.error(format_args!(
-                "nginx refuses `{}` in a `{}`; write this line in `http`, before the server: {}",
+                "nginx refuses `{}` in a `{}`; write this line in `http`, before the server: {}{}",
                 L::Zone::DIRECTIVE,
                 outer.name.text,
-                directive.line()
+                zone.line(),
+                line_of_limit(directive)
             )));
         }
         refuse_zones::<L>(directive)?;
@@ -375,6 +396,13 @@ mod tests {
         for (text, place, message) in [
             ("limit_req zone=on;", "zone=on", "did you mean `one`?"),
             ("limit_req zone=one brust=5;", "brust=5", "did you mean `burst`?"),
+            ("limit_req zone =one;", "zone =one", "write it without a space before: zone=..."),
+            (
+                "location / { limit_req_zone $a zone=two:1m rate=1r/s burst=5 nodelay; }",
+                "limit_req_zone $a",
+                "limit_req_zone $a zone=two:1m rate=1r/s; and this one here: limit_req zone=two \
+                 burst=5 nodelay;",
+            ),
             ("limit_req zone=one burst=-5;", "burst=-5", "`-5` is not a number of requests"),
             ("limit_req burst=5;", "limit_req burst", "zone=NAME is missing"),
             ("limit_req_zone $a zone=two rate=10;", "rate=10;", "`10` is not a valid rate"),

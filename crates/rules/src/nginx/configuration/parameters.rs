@@ -37,6 +37,11 @@ pub(crate) fn whole_number(text: &str) -> Option<i64> {
 /// An error at a parameter that the directive does not have.
 pub(crate) fn unknown_parameter(word: &Word, known: &[&str]) -> RuleError {
     let name = word.text.split_once('=').map_or(&*word.text, |(name, _)| name);
+    if known.contains(&&*word.text) {
+        let message =
+            format!("the value is missing; write it without a space before: {}=...", word.text);
+        return word.error(message);
+    }
     let hint = nearest_name(name, known.iter().copied());
     let hint = hint.map_or_else(
         || format!("; it has {}", known.join(", ")),
