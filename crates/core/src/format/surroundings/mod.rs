@@ -25,7 +25,7 @@ use super::compiled::Format;
 use super::program::Program;
 use super::program::head::{HeadKind, PARTS_MAX, part_at, skip_blanks};
 use super::program::line_program::LineProgram;
-use super::program::sink::LineState;
+use super::program::sink::{LineState, is_address};
 use super::program::tail::{Quote, Tail, TailValue, TailValues};
 use super::read::line_parser::LineParser;
 use crate::field::Field;
@@ -147,7 +147,8 @@ impl Finder {
         let (mut start, mut head) = (skip_blanks(line, 0), Vec::new());
         while head.len() <= PARTS_MAX && start <= HEAD_BYTES_MAX {
             let best = (0..BASES.len()).filter_map(|base| {
-                let (fields, length) = self.read(base, &line[start..])?;
+                let (fields, length) =
+                    self.read(base, &line[start..], head.contains(&HeadKind::Word))?;
                 Some((fields, std::cmp::Reverse(base), start + length))
             });
             if let Some((_, std::cmp::Reverse(base), tail)) = best.max() {
@@ -168,7 +169,8 @@ impl Finder {
     }
 
     /// Reads a line in a known format. Returns the number of its fields and the offset of its tail.
-    fn read(&mut self, base: usize, line: &[u8]) -> Option<(usize, usize)> {
+    /// After words the client must be an address: a name may be one more of the words.
+    fn read(&mut self, base: usize, line: &[u8], is_after_words: bool) -> Option<(usize, usize)> {
         let known = &BASES[base];
         let mut record = Record::with_extra_fields(known.format.extra_fields().len());
         let end = match &known.line {
@@ -188,12 +190,13 @@ impl Finder {
                 line.len()
             }
         };
-        if known.format.fills(Field::Client) && record.text(Field::Client).is_none() {
+        let is_client = |client: &[u8]| !is_after_words || is_address(client);
+        if known.format.fills(Field::Client) && !record.text(Field::Client).is_some_and(is_client) {
             return None;
         }
         let host = record.text(Field::Host);
         let is_named = matches!(known.format.program(), Program::Line(_));
-        if is_named && !host.is_none_or(|host| host == b"-" || evidence::is_virtual_host(host)) {
+        if is_named && !host.is_none_or(evidence::is_virtual_host) {
             return None;
         }
         let fields = Field::TEXT.iter().filter(|field| record.text(**field).is_some()).count();
