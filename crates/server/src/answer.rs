@@ -40,7 +40,6 @@ pub(crate) async fn report(
     query: &Query,
 ) -> Result<Bytes, Refusal> {
     let query = WrittenQuery::parse(query, Now::read())?;
-    let guard = CancelOnDrop::default();
     let (jobs, memory) = (session.jobs(), session.view_memory().clone());
     let effort = match Effort::of(query.expressions()) {
         Effort::Short => Effort::Report,
@@ -59,7 +58,9 @@ pub(crate) async fn report(
             let room = room.lock().take().ok_or(Refusal::Busy);
             Some(text.and_then(|text| Ok(room?.keep(text))))
         };
-        // While this future is awaited, only the end of the session cancels the work.
+        // While this future is awaited, only the end of the session cancels the work. A flag that an
+        // earlier round left set would end this one.
+        let guard = CancelOnDrop::default();
         let made = session.turns().answer(effort, &guard.cancellation(), work).await?;
         match made.unwrap_or(Err(Refusal::SessionEnded))? {
             Ok(report) => return Ok(report),

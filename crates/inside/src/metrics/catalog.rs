@@ -60,7 +60,7 @@ metrics! {
         "The same duration by part: wait (in the gateway, before the request goes to a server), header (until the \
          head of the response arrives) and body (until the client has received the last byte).";
     SHARE_REQUESTS: Counter "weir_gateway_share_requests" ["route", "backend"]
-        "Requests that a backend got from a route with weights, since these weights were set.";
+        "Requests of a route with weights for which a backend was chosen, since these weights were set.";
     SHARE_WEIGHT: Gauge "weir_gateway_share_weight" ["route", "backend"]
         "The weight of the backend on the route; divided by the sum over the route, it is the share that was asked \
          for.";

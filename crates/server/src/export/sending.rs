@@ -43,8 +43,10 @@ impl PartSource for RowExport<DataSet> {
 /// that are not read do not add up their times for the one behind them.
 const UNREAD_MAX: Duration = Duration::from_secs(2);
 
-/// The least share of that time: a client that reads may pause as long.
-const UNREAD_SHARE_MIN: Duration = Duration::from_millis(250);
+/// The least share of that time. The system takes more bytes for a client only when a third of its
+/// buffer is free again: one that reads half a megabyte a second without a pause was seen to wait
+/// for a second.
+const UNREAD_SHARE_MIN: Duration = Duration::from_millis(1_100);
 
 /// How long a client may take nothing while this many other exports wait; `None` for any time.
 fn unread_max(waiting: usize) -> Option<Duration> {

@@ -210,7 +210,9 @@ impl Question for RulesOverQuery {
         if let Some(error) = unanswered(&answers) {
             return Err(Refusal::BadRule(error.to_string()));
         }
-        let is_compared = !others.is_empty() && unanswered(&others).is_none();
+        // A rule without an answer rejects nothing, so the sums of its text would be wrong.
+        let mut all = answers.iter().chain(&others);
+        let is_compared = !others.is_empty() && all.all(|answer| answer.unanswered.is_none());
         let comparison = is_compared.then(|| compare_rules(&others, &answers));
         let rules = answers.into_iter().map(page_answer).collect();
         let (notes, complete) = (self.notes.clone(), work.complete);

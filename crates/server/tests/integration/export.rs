@@ -145,7 +145,7 @@ async fn the_times_of_many_unread_exports_do_not_add_up() {
     let begun = Instant::now();
     let answer = within(server.request("GET", &path, &[])).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
-    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     drop(unread);
     server.stop().await;
 }
