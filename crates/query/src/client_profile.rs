@@ -52,6 +52,8 @@ pub struct ClientRequests {
     refused: u64,
     has_scanned: bool,
     agent: Option<Box<[u8]>>,
+    /// Whether that agent is a program's.
+    is_program: bool,
     first_path: Option<Box<[u8]>>,
 }
 
@@ -67,9 +69,8 @@ impl ClientRequests {
         self.requests += 1;
         let of_agent = agent_flags(agent.unwrap_or_default());
         // A program says more about a client than the browsers that it pretends to be.
-        if self.agent.is_none() || of_agent & ROBOT > self.flags & ROBOT {
-            self.agent = agent.map(Into::into).or(self.agent.take());
-        }
+        let is_program = agent.is_some() && of_agent & ROBOT != 0;
+        self.take_agent(agent.map(Into::into), is_program);
         self.flags |= of_agent;
         if is_below_400(status) {
             self.flags |= path.map_or(0, path_flags);
@@ -86,14 +87,19 @@ impl ClientRequests {
             *self = later;
             return;
         }
-        if self.agent.is_none() || later.flags & ROBOT > self.flags & ROBOT {
-            self.agent = later.agent.or(self.agent.take());
-        }
+        self.take_agent(later.agent, later.is_program);
         self.flags |= later.flags;
         self.requests += later.requests;
         self.errors += later.errors;
         self.refused += later.refused;
         self.has_scanned |= later.has_scanned;
+    }
+
+    /// Keeps the first agent, or the first one of a program.
+    fn take_agent(&mut self, agent: Option<Box<[u8]>>, is_program: bool) {
+        if agent.is_some() && (self.agent.is_none() || is_program && !self.is_program) {
+            (self.agent, self.is_program) = (agent, is_program);
+        }
     }
 
     /// Describes the client, which is good if it is in one of the networks.
@@ -105,7 +111,11 @@ impl ClientRequests {
             client: text(client),
             looks: self.looks(assessed),
             good: assessed.reasons(),
-            agent: self.agent.as_deref().map(|agent| agent_family(&text(agent)).to_owned()),
+            agent: self
+                .agent
+                .as_deref()
+                .map(|agent| agent_family(&text(agent)).to_owned())
+                .filter(|family| !family.is_empty()),
             first_path: self.first_path.as_deref().map(text),
             requests: self.requests,
             errors: self.errors,
@@ -116,6 +126,8 @@ impl ClientRequests {
         let has_failed = self.requests >= FAILED_MIN && self.refused * 2 >= self.requests;
         match self.flags {
             _ if self.has_scanned => ClientLooks::Attack,
+            // Whoever floods may call itself a crawler.
+            flags if has_failed && flags & ROBOT != 0 => ClientLooks::Attack,
             flags if flags & SEARCH_CRAWLER != 0 => ClientLooks::Crawler,
             flags if flags & MONITOR != 0 => ClientLooks::Monitor,
             _ if assessed.is_human() => ClientLooks::Person,
@@ -181,6 +193,7 @@ mod tests {
             (vec![missing; 9], ClientLooks::Unknown),
             (vec![page, style, (BROWSER, "/.env", "404")], ClientLooks::Attack),
             (vec![("Googlebot/2.1", "/", "200")], ClientLooks::Crawler),
+            (vec![("Googlebot/2.1", "/a", "404"); 10], ClientLooks::Attack),
             (vec![("kube-probe/1.29", "/health", "200")], ClientLooks::Monitor),
         ] {
             let profile = requests(&list).profile(b"192.0.2.7", &[]);
@@ -198,6 +211,11 @@ mod tests {
         let mut none = ClientRequests::default();
         none.merge(first.clone());
         assert_eq!(none, first);
+        let nameless = ("-", "/then", "500");
+        let mut parts = requests(&[page, nameless]);
+        parts.merge(requests(&[nameless, missing]));
+        assert_eq!(parts, requests(&[page, nameless, nameless, missing]));
+        assert_eq!(parts.profile(b"192.0.2.7", &[]).agent.as_deref(), Some("curl"));
         let networks = [AddressBlock::parse("192.0.2.0/24").expect("a network")];
         let profile = first.profile(b"192.0.2.7", &networks);
         assert_eq!(profile.good, [GoodReason::NamedNetwork]);

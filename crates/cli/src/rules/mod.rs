@@ -43,6 +43,7 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
     if arguments.rule_files.is_empty() && arguments.rule_texts.is_empty() {
         return run_without_rule(arguments);
     }
+    let good_networks = good_networks(&arguments.good)?;
     let LoadedRules { rules, is_incomplete } = load::load(arguments)?;
     let inputs = inputs_of(&arguments.logs.files)?;
     let format = arguments.logs.format_choice()?;
@@ -123,7 +124,6 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
         }
     });
     let mut report = RulesReport { rules: replayed.collect(), read };
-    let good_networks = good_networks(&arguments.good)?;
     let who = Who { inputs: &inputs, format: &format, threads, good_networks: &good_networks };
     add_sweeps(&mut report, &sweeps, &who, arguments)?;
     if !arguments.decisions {

@@ -214,7 +214,12 @@ fn suggestion(rule: &ReplayedRule, suggestion: &Suggestion) -> String {
         ),
     };
     let spared = suggestion.busiest_spared.as_ref().map_or_else(
-        || "# No client looks like a person or is good.\n".to_owned(),
+        || match rule.clients.is_empty() {
+            true => "# Who the clients are is not known: the log cannot be read again, or keys are \
+                     no addresses.\n"
+                .to_owned(),
+            false => "# No client looks like a person or is good.\n".to_owned(),
+        },
         |spared| {
             format!(
                 "# The busiest client that looks like a person or is good is {} ({}): it reaches {:.1}.\n",

@@ -115,3 +115,49 @@ fn no_format_is_near_to_plain_text() {
     let report = run(["report", text(&log)]).stdout;
     assert!(report.contains("no known format fits the start of the line"), "{report}");
 }
+
+/// What stands before a client decides who the client is; the addresses in it are not all clients.
+#[test]
+fn the_client_is_found_behind_what_stands_before_it() {
+    let line = |start: &str, minute: usize| {
+        format!(
+            "{start} - - [17/Dec/2025:09:{minute:02}:01 +0000] \"GET /a HTTP/1.1\" 200 5 \"-\" \"curl/8\"\n"
+        )
+    };
+    let host = |number: usize| match number % 5 {
+        0..=2 => format!("198.51.100.{number}"),
+        _ => "example.com".to_owned(),
+    };
+    let starts: [(&str, &dyn Fn(usize) -> String, usize); 9] = [
+        ("a balancer behind X-Forwarded-For", &|n| format!("203.0.113.{n} 10.0.0.1"), 40),
+        ("the same in compose", &|n| format!("web-1  | 203.0.113.{n} 10.0.0.1"), 40),
+        (
+            "a server and a virtual host",
+            &|n| format!("10.0.0.{} example.com 203.0.113.{n}", n % 2),
+            40,
+        ),
+        ("the address of the server", &|_| "10.0.0.5 10.0.0.9".to_owned(), 1),
+        ("two addresses of the server", &|n| format!("10.0.0.{} 203.0.113.9", n % 2), 1),
+        ("hosts that strangers choose", &|n| format!("{} 203.0.113.{}", host(n), n % 7), 7),
+        ("colours", &|n| format!("\x1b[36mweb-1  | \x1b[0m192.0.2.{n}"), 40),
+        ("host names in compose", &|n| format!("web-1  | h{n}.example.com"), 40),
+        (
+            "host names in syslog",
+            &|n| format!("Dec 17 09:03:01.1 web nginx[7]: h{n}.example.com"),
+            40,
+        ),
+    ];
+    let folder = Folder::new();
+    for (name, start, clients) in starts {
+        let log: String = (0..40).map(|number| line(&start(number), number)).collect();
+        let log = folder.file("a.log", log.as_bytes());
+        let counted = run(["count", "--by", "client", "--json", text(&log)]);
+        let object: serde_json::Value = serde_json::from_str(&counted.stdout).expect(name);
+        let rows = object["values"].as_array().expect(name);
+        assert_eq!(rows.len(), clients, "{name}: {}", counted.stdout);
+        assert!(
+            !counted.stdout.contains("web-1\"") && !counted.stdout.contains("\"Dec\""),
+            "{name}"
+        );
+    }
+}

@@ -250,7 +250,9 @@ impl ZoneSummary {
     /// certain.
     pub(crate) fn estimate(&mut self, likely: &Self) {
         for (keys, likely) in self.zones.iter_mut().zip(&likely.zones) {
-            keys.iter_mut().zip(likely).for_each(|(key, likely)| key.estimate(likely));
+            // Of keys that surely pass, the replay has only the requests that concern others.
+            let doubtful = keys.iter_mut().zip(likely).filter(|(key, _)| !key.surely_passes());
+            doubtful.for_each(|(key, likely)| key.estimate(likely));
         }
         let RequestCounts { rejected, undecided, .. } = self.requests;
         let likely = likely.requests.rejected.clamp(rejected, rejected + undecided);

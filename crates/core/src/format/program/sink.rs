@@ -366,8 +366,8 @@ impl Sink {
 }
 
 /// Whether the value can be a user. A server writes a dash for none, so a dash with more text after
-/// it, host names alone, an address, a text in brackets and a date belong to other values: those of a
-/// line with a value more.
+/// it, host names alone, an address, a text in brackets, a date, a clock, a tag, a bar and colours
+/// belong to other values: those of a line with a value more, or what stands around a line.
 fn is_user(value: &[u8]) -> bool {
     let Some(length) = memchr::memchr(b' ', value) else { return true };
     let is_date = |word: &[u8]| {
@@ -380,11 +380,14 @@ fn is_user(value: &[u8]) -> bool {
     let mut words = value.split(|byte| *byte == b' ');
     let is_other = |word: &[u8]| {
         let is_bracket = word.starts_with(b"[") && word.ends_with(b"]");
-        is_bracket || is_address(word) || is_date(word)
+        let is_clock = word.len() >= 8 && word[0].is_ascii_digit() && word[2] == b':';
+        let is_mark = is_clock || word == b"|" || word.ends_with(b":");
+        is_bracket || is_mark || is_address(word) || is_date(word)
     };
     let is_host = |word: &[u8]| word == b"-" || word.contains(&b'.') && is_host(word);
     let are_hosts = words.clone().all(is_host);
-    &value[..length] != b"-" && !are_hosts && !words.any(is_other)
+    let has_controls = value.iter().any(u8::is_ascii_control);
+    &value[..length] != b"-" && !are_hosts && !has_controls && !words.any(is_other)
 }
 
 /// Whether the value is an address, as opposed to a host name.

@@ -93,7 +93,7 @@ impl Evidence {
 
 /// What stands at the start of a line, before the client: a virtual host, or the addresses of
 /// `X-Forwarded-For`, behind which the client is a proxy.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::format) struct FirstValues {
     values: u64,
     addresses: u64,
@@ -102,6 +102,10 @@ pub(in crate::format) struct FirstValues {
     clients: HashSet<Vec<u8>>,
     /// Whether a client of the public network was seen after an address.
     has_public_client: bool,
+    /// Whether a value is an address of the public network, or a list.
+    has_public_value: bool,
+    /// Whether a value is a list, which no server is named by.
+    has_list: bool,
 }
 
 impl FirstValues {
@@ -114,6 +118,8 @@ impl FirstValues {
         if is_address_list(value) {
             self.addresses += 1;
             self.has_public_client |= !is_private(client);
+            self.has_public_value |= !is_private(value);
+            self.has_list |= value.contains(&b',');
             remember(&mut self.distinct, value);
             remember(&mut self.clients, client);
         } else {
@@ -121,12 +127,17 @@ impl FirstValues {
         }
     }
 
-    /// Whether most values are addresses of clients. The address of the server itself is the same
-    /// in all lines, in which clients vary.
+    /// Whether the values are addresses of clients, as a balancer writes them in front of its own.
+    /// The addresses of a server are few. Strangers can send any address as the host of a request, so
+    /// nearly all values have to be addresses, and behind clients of the public network far more of
+    /// them than clients.
     pub(in crate::format) fn are_forwarded(&self) -> bool {
         let (distinct, clients) = (self.distinct.len(), self.clients.len());
-        self.addresses * 2 > self.values
-            && (distinct > clients || distinct == clients && !self.has_public_client)
+        let are_more = match self.has_public_client {
+            true => distinct >= 2 * clients + 2,
+            false => distinct > clients || distinct == clients && self.has_public_value,
+        };
+        self.addresses * 10 >= self.values * 9 && (distinct >= 2 || self.has_list) && are_more
     }
 
     /// Whether most values are no virtual hosts.

@@ -27,12 +27,9 @@ impl Labels {
         let is_forwarded = |name: &String| name == FORWARDED_FOR;
         let forwarded = format.extra_fields().iter().position(is_forwarded);
         let forwarded = forwarded.filter(|_| program.is_some() && !format.is_surrounded());
-        let begins_with_host = program
-            .and_then(|program| program.values.first())
-            .is_some_and(|value| value.sink.fields() == [Field::Host]);
         Self {
             forwarded: forwarded.map(|index| (index, Evidence::default())),
-            first_values: begins_with_host.then(FirstValues::default),
+            first_values: begins_with_host(format).then(FirstValues::default),
         }
     }
 
@@ -61,4 +58,10 @@ impl Labels {
             .is_some_and(FirstValues::contradict_hosts)
             .then_some("the first value is not a virtual host in most lines")
     }
+}
+
+/// Whether the first value of a line is taken for a virtual host.
+pub(super) fn begins_with_host(format: &Format) -> bool {
+    let Program::Line(program) = format.program() else { return false };
+    program.values.first().is_some_and(|value| value.sink.fields() == [Field::Host])
 }

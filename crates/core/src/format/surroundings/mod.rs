@@ -17,8 +17,10 @@ mod tail_fields;
 
 use std::sync::{Arc, LazyLock};
 
+use self::evidence::FirstValues;
 use self::head_fields::HeadSample;
 pub(super) use self::labels::Labels;
+use self::labels::begins_with_host;
 use self::tail_fields::TailSample;
 use super::catalog::known_formats;
 use super::compiled::Format;
@@ -114,13 +116,23 @@ pub(super) struct Finder {
     parsers: Vec<LineParser>,
     state: LineState,
     memory: Vec<u8>,
+    /// The values before the clients that a format with virtual hosts would take for one.
+    first_values: FirstValues,
+    /// Whether those values are addresses of clients.
+    are_forwarded: bool,
 }
 
 impl Default for Finder {
     fn default() -> Self {
         let parser = |base: &Base| LineParser::new(Arc::new(base.format.clone()));
         let parsers = BASES.iter().map(parser).collect();
-        Self { parsers, state: LineState::default(), memory: Vec::new() }
+        Self {
+            parsers,
+            state: LineState::default(),
+            memory: Vec::new(),
+            first_values: FirstValues::default(),
+            are_forwarded: false,
+        }
     }
 }
 
@@ -128,8 +140,15 @@ impl Finder {
     /// The formats of lines that are in no known format, but have a known line inside, the most
     /// frequent first.
     pub(super) fn formats<'a>(&mut self, lines: impl Iterator<Item = &'a [u8]>) -> Vec<Format> {
+        let lines: Vec<&[u8]> = lines.take(SAMPLE_LINES_MAX).collect();
+        // Whether the value before a client is a virtual host follows from all lines.
+        (self.first_values, self.are_forwarded) = (FirstValues::default(), false);
+        for line in &lines {
+            self.find(line);
+        }
+        self.are_forwarded = self.first_values.are_forwarded();
         let mut shapes: Vec<Vec<(&[u8], Found)>> = Vec::new();
-        for line in lines.take(SAMPLE_LINES_MAX) {
+        for line in lines {
             let Some(found) = self.find(line) else { continue };
             match shapes.iter_mut().find(|lines| lines[0].1.has_shape_of(&found)) {
                 Some(lines) => lines.push((line, found)),
@@ -148,7 +167,7 @@ impl Finder {
         while head.len() <= PARTS_MAX && start <= HEAD_BYTES_MAX {
             let best = (0..BASES.len()).filter_map(|base| {
                 let (fields, length) =
-                    self.read(base, &line[start..], head.contains(&HeadKind::Word))?;
+                    self.read(base, &line[start..], head.last() == Some(&HeadKind::Word))?;
                 Some((fields, std::cmp::Reverse(base), start + length))
             });
             if let Some((_, std::cmp::Reverse(base), tail)) = best.max() {
@@ -199,6 +218,15 @@ impl Finder {
         if is_named && !host.is_none_or(evidence::is_virtual_host) {
             return None;
         }
+        let begins_with_host = begins_with_host(known.format);
+        if let (true, Some(host), Some(client)) =
+            (begins_with_host, host, record.text(Field::Client))
+        {
+            self.first_values.add(host, client);
+            if self.are_forwarded && is_address(host) {
+                return None;
+            }
+        }
         let fields = Field::TEXT.iter().filter(|field| record.text(**field).is_some()).count();
         let extra = (0..known.format.extra_fields().len())
             .filter(|index| record.extra(*index).is_some())
@@ -220,7 +248,10 @@ fn format_of(base: &Base, lines: &[(&[u8], Found)]) -> Format {
     let (mut tails, mut heads) = (TailSample::default(), HeadSample::default());
     for (line, found) in lines {
         tails.add(&line[found.start..], found.tail - found.start);
-        let client = line[found.start..].split(|byte| *byte == b' ').next().unwrap_or_default();
+        // A format with virtual hosts has one before the client.
+        let hosts = usize::from(begins_with_host(base.format));
+        let mut words = line[found.start..].split(|byte| *byte == b' ');
+        let client = words.nth(hosts).unwrap_or_default();
         heads.add(&line[..found.start], line, client);
     }
     let tailed = base.definition.and_then(|text| tails.put_after(base.format, text));
