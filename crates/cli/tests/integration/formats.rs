@@ -128,7 +128,8 @@ fn the_client_is_found_behind_what_stands_before_it() {
         0..=2 => format!("198.51.100.{number}"),
         _ => "example.com".to_owned(),
     };
-    let starts: [(&str, &dyn Fn(usize) -> String, usize); 9] = [
+    type Start<'s> = (&'s str, &'s dyn Fn(usize) -> String, usize);
+    let starts: [Start<'_>; 9] = [
         ("a balancer behind X-Forwarded-For", &|n| format!("203.0.113.{n} 10.0.0.1"), 40),
         ("the same in compose", &|n| format!("web-1  | 203.0.113.{n} 10.0.0.1"), 40),
         (
