@@ -17,7 +17,7 @@ use super::compiled::Format;
 use super::detect::{LINE_BYTES_MAX, fields_filled};
 use super::program::wrapper::Wrapper;
 use super::read::line_parser::LineParser;
-use super::surroundings::{Finder, Labels};
+use super::surroundings::Labels;
 use super::tracker::with_log_year;
 
 /// Detects the format of single lines, by the rule of [`crate::detect`] for a log of one line.
@@ -42,8 +42,6 @@ pub struct LineDetector {
     parsers: [Option<Vec<LineParser>>; 1 + Wrapper::ALL.len()],
     /// The last unwrapped line.
     text: Vec<u8>,
-    /// Finds known lines inside other lines.
-    finder: Option<Finder>,
 }
 
 impl LineDetector {
@@ -54,21 +52,7 @@ impl LineDetector {
             return None;
         }
         let wrapper = Wrapper::ALL.into_iter().find(|wrapper| wrapper.is_around(line));
-        wrapper
-            .and_then(|wrapper| self.best(Some(wrapper), line))
-            .or_else(|| self.best(None, line))
-            .or_else(|| self.surrounded(wrapper, line))
-    }
-
-    /// The format of a line with a known line inside.
-    fn surrounded(&mut self, wrapper: Option<Wrapper>, line: &[u8]) -> Option<Arc<Format>> {
-        let finder = self.finder.get_or_insert_default();
-        let inside = wrapper.and_then(|wrapper| Some((wrapper, wrapper.inside(line)?)));
-        let wrapped = inside.and_then(|(wrapper, inside)| {
-            finder.formats(std::iter::once(&inside[..])).first()?.wrapped_in(wrapper)
-        });
-        let found = wrapped.or_else(|| finder.formats(std::iter::once(line)).into_iter().next());
-        found.map(Arc::new)
+        wrapper.and_then(|wrapper| self.best(Some(wrapper), line)).or_else(|| self.best(None, line))
     }
 
     fn best(&mut self, wrapper: Option<Wrapper>, line: &[u8]) -> Option<Arc<Format>> {
