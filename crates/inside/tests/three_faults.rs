@@ -99,12 +99,6 @@ impl Measurements {
         sums
     }
 
-    /// Returns a function's own time as a share of the own time of all marked functions.
-    fn own_share(&self, name: &str) -> f64 {
-        let all: f64 = self.calls.calls.iter().map(|it| it.own).sum();
-        self.calls_of(name).own / all
-    }
-
     fn lookups(&self, result: &str) -> u64 {
         let name = format!("three_faults_session_lookups_total{{result=\"{result}\"}} ");
         let number = self.metrics.lines().find_map(|line| line.strip_prefix(&name));
