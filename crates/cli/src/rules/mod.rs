@@ -2,6 +2,7 @@
 
 mod arguments;
 mod clients;
+mod columns;
 mod filter_folders;
 mod load;
 mod replays;

@@ -8,9 +8,10 @@ use weir_view::{
     RequestCounts, RulesReport, Step, Suggestion, Verdict,
 };
 
+use super::columns::aligned;
 use super::who;
 use crate::display::{safe, separated};
-use crate::terminal::{fit_middle, left, right};
+use crate::terminal::{fit_middle, right};
 
 /// The widest pattern; longer ones are cut in the middle.
 const PATTERN_WIDTH: usize = 80;
@@ -265,25 +266,7 @@ fn table(keys: &[&ReplayedKey], zone: Option<&Zone>) -> String {
             },
         ]);
     }
-    let width = |column: usize| {
-        rows.iter().map(|row| crate::terminal::width(&row[column])).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..header.len()).map(width).collect();
-    let mut text = String::new();
-    for row in &rows {
-        let cells: Vec<String> = row
-            .iter()
-            .zip(&widths)
-            .enumerate()
-            .map(|(column, (cell, width))| match column {
-                0 | 1 | 7 | 8 => left(cell, *width),
-                _ => right(cell, *width),
-            })
-            .collect();
-        text += cells.join("  ").trim_end();
-        text.push('\n');
-    }
-    text
+    aligned(&rows, |column| matches!(column, 0 | 1 | 7 | 8))
 }
 
 /// Formats the first bans, with the lines that led to them.

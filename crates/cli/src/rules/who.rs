@@ -7,9 +7,10 @@ use weir_ingest::{FormatChoice, Input};
 use weir_view::{ClientProfile, GoodReason, ReplayedRule, RulesReport};
 
 use super::clients::Clients;
+use super::columns::aligned;
 use crate::display::{safe, separated};
 use crate::outcome::Failure;
-use crate::terminal::{fit_middle, left};
+use crate::terminal::fit_middle;
 
 /// The widest path; longer ones are cut in the middle.
 const PATH_WIDTH: usize = 40;
@@ -92,25 +93,7 @@ pub(super) fn table(clients: &[ClientProfile]) -> String {
     let header = ["Who", "Looks like", "Program", "Requests", "Errors", "First path"];
     let mut rows = vec![header.map(str::to_owned)];
     rows.extend(clients.iter().map(cells));
-    let width = |column: usize| {
-        rows.iter().map(|row| crate::terminal::width(&row[column])).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..header.len()).map(width).collect();
-    let mut text = "\n".to_owned();
-    for row in &rows {
-        let cells: Vec<String> = row
-            .iter()
-            .zip(&widths)
-            .enumerate()
-            .map(|(column, (cell, width))| match column {
-                3 | 4 => crate::terminal::right(cell, *width),
-                _ => left(cell, *width),
-            })
-            .collect();
-        text += cells.join("  ").trim_end();
-        text.push('\n');
-    }
-    text
+    format!("\n{}", aligned(&rows, |column| !matches!(column, 3 | 4)))
 }
 
 fn cells(client: &ClientProfile) -> [String; 6] {
