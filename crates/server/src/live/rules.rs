@@ -1,6 +1,7 @@
 //! Questions about rules that a user tries.
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -128,7 +129,7 @@ fn parse(
     let rules = parse_rules_up_to(RULES_MAX, text, name, family, &files);
     let rules = rules.map_err(|error| match error {
         // Of several jails, those that have their filters are replayed.
-        ParseError::Rule(_) if !missing.is_empty() => {
+        ParseError::Rule(error) if is_about_missing(&error, &missing) => {
             Refusal::BadRule(missing_text(&missing)).into()
         }
         ParseError::Rule(error) => {
@@ -161,6 +162,13 @@ fn parse(
         .filter(is_new);
     let notes = notes.take(KEYS_MAX).map(note).collect();
     Ok((rules, notes))
+}
+
+/// Reports whether an error names one of the files that are missing.
+fn is_about_missing(error: &RuleError, missing: &[String]) -> bool {
+    let text = error.to_string();
+    let stem = |name: &String| Some(Path::new(name).file_stem()?.to_str()?.to_owned());
+    missing.iter().filter_map(stem).any(|stem| text.contains(&stem))
 }
 
 fn family_named(name: &str) -> Result<Family, Refusal> {

@@ -131,8 +131,15 @@ impl TurnLimit {
     /// Waits for a turn, in order of arrival. It always gets one, because the semaphores are never
     /// closed.
     async fn turn(&self) -> Turn {
-        let session = self.session.clone().acquire_owned().await.ok();
-        [None, session, self.server.clone().acquire_owned().await.ok()]
+        [None, self.session_turn().await, self.server_turn().await]
+    }
+
+    async fn session_turn(&self) -> Option<OwnedSemaphorePermit> {
+        self.session.clone().acquire_owned().await.ok()
+    }
+
+    async fn server_turn(&self) -> Option<OwnedSemaphorePermit> {
+        self.server.clone().acquire_owned().await.ok()
     }
 
     /// Waits for a turn of a viewer, who must have no other of the kind.
@@ -159,7 +166,7 @@ pub(crate) struct ServerTurns {
     short_checks: Arc<Semaphore>,
     long_checks: Arc<Semaphore>,
     exports: Arc<Semaphore>,
-    /// How many wait for a turn of an export, in all sessions.
+    /// How many exports that have the turn of their session wait for one of the server.
     exports_waiting: Arc<AtomicUsize>,
     replays: Arc<Semaphore>,
     pub(crate) views: ServerViews,
@@ -198,7 +205,10 @@ pub(crate) struct SessionTurns {
     short_checks: TurnLimit,
     long_checks: TurnLimit,
     exports: TurnLimit,
+    /// How many exports wait for a turn of this session.
     exports_waiting: Arc<AtomicUsize>,
+    /// How many of all sessions wait for a turn of the server.
+    server_exports_waiting: Arc<AtomicUsize>,
     replays: TurnLimit,
     /// The number of the session.
     number: u64,
@@ -270,7 +280,8 @@ impl SessionTurns {
             short_checks: TurnLimit::new(&server.short_checks, SESSION_CHECKS_MAX),
             long_checks: TurnLimit::new(&server.long_checks, SESSION_CHECKS_MAX),
             exports: TurnLimit::new(&server.exports, SESSION_EXPORTS_MAX),
-            exports_waiting: server.exports_waiting.clone(),
+            exports_waiting: Arc::default(),
+            server_exports_waiting: server.exports_waiting.clone(),
             replays: TurnLimit::new(&server.replays, SESSION_REPLAYS_MAX),
             number,
             views: server.views.clone(),
@@ -360,13 +371,17 @@ impl SessionTurns {
 
     /// Waits for a turn for an export.
     pub(crate) async fn export_turn(&self) -> Turn {
-        let _waiting = Waiting::begin(&self.exports_waiting);
-        self.exports.turn().await
+        let waiting = Waiting::begin(&self.exports_waiting);
+        let session = self.exports.session_turn().await;
+        drop(waiting);
+        let _waiting = Waiting::begin(&self.server_exports_waiting);
+        [None, session, self.exports.server_turn().await]
     }
 
-    /// Returns the number of exports that wait for their turns, in all sessions.
+    /// Returns the number of exports that wait for a turn that one of this session may hold.
     pub(crate) fn exports_waiting(&self) -> usize {
-        self.exports_waiting.load(Ordering::Relaxed)
+        let counts = [&self.exports_waiting, &self.server_exports_waiting];
+        counts.iter().map(|count| count.load(Ordering::Relaxed)).sum()
     }
 
     /// Checks a question, which may compile large expressions. Short checks do not wait for long

@@ -98,6 +98,23 @@ async fn a_rule_is_replayed_over_what_the_query_selects() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_missing_file_hides_no_mistake() {
+    let (server, mut live) = start(&requests(&[("192.0.2.1", 20)], 7)).await;
+    let jail = "[web]\nfilter = no-such-filter\nmaxretry = 3\n";
+    live.try_rule(0, json!({ "id": 1 }), json!({ "text": jail, "family": "fail2ban" })).await;
+    let reply = live.ruled().await;
+    let message = reply["error"]["message"].as_str().expect("a message");
+    assert!(message.contains("which this server has not"), "{message}");
+    let mistaken = "[web]\nfilter = no-such-filter\n[other]\nfailregex = ^<HOST> (\n";
+    live.try_rule(0, json!({ "id": 2 }), json!({ "text": mistaken, "family": "fail2ban" })).await;
+    let reply = live.ruled().await;
+    let message = reply["error"]["message"].as_str().expect("a message");
+    assert!(!message.contains("which this server has not"), "{message}");
+    drop(live);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_rule_whose_field_is_missing_leaves_the_others_of_its_text() {
     let (server, mut live) = start(&requests(&[("192.0.2.1", 20)], 7)).await;
     let zone = "limit_conn_zone $binary_remote_addr zone=c:1m;\nlimit_conn c 1;";
