@@ -51,6 +51,13 @@ impl BoundedRegex {
         !self.budget.is_stopped() && self.regex.is_match(text)
     }
 
+    /// Returns the first match and its groups; those that it does not set are empty.
+    pub(crate) fn groups(&self, text: &[u8]) -> Option<Vec<Vec<u8>>> {
+        let groups = self.regex.captures(text).filter(|_| !self.budget.is_stopped())?;
+        let text = |group: Option<regex::bytes::Match<'_>>| group.map(|it| it.as_bytes().to_vec());
+        Some(groups.iter().map(|group| text(group).unwrap_or_default()).collect())
+    }
+
     pub(crate) fn as_str(&self) -> &str {
         self.regex.as_str()
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::event::Event;
 use crate::keys::Interner;
 use crate::keys::KeyLists;
-use crate::report::{Decision, Exactness, RequestCounts, RuleReport, Trip, Verdict};
+use crate::report::{Decision, Exactness, MatchedRules, RequestCounts, RuleReport, Trip, Verdict};
 use crate::rule::Replay;
 
 /// The tag of an event that no entry matches; the others have the number of the entry.
@@ -19,6 +19,11 @@ pub(crate) trait Entries: fmt::Debug + Send + Sync {
     /// The text of each entry, by its number.
     fn texts(&self) -> Vec<Option<String>>;
 
+    /// The ids of the entries, by number, if decisions name them.
+    fn ids(&self) -> Option<Vec<&str>> {
+        None
+    }
+
     /// Notes for the report: the limits of the verdicts, and statements about the number of
     /// requests that each entry matched.
     fn notes(&self, matches: &[u64]) -> Vec<String>;
@@ -27,12 +32,45 @@ pub(crate) trait Entries: fmt::Debug + Send + Sync {
     fn exactness(&self) -> Exactness;
 }
 
+/// The entries that match a request, packed as a text of an event: the sum of their scores, and the
+/// numbers of the entries.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MatchedEntries<'a> {
+    score: Option<i64>,
+    numbers: &'a [[u8; 4]],
+}
+
+impl<'a> MatchedEntries<'a> {
+    pub(crate) fn pack(score: Option<i64>, entries: &[u32]) -> Vec<u8> {
+        let mut text = vec![u8::from(score.is_some())];
+        text.extend(score.unwrap_or(0).to_le_bytes());
+        text.extend(entries.iter().flat_map(|entry| entry.to_le_bytes()));
+        text
+    }
+
+    fn unpack(text: &'a [u8]) -> Self {
+        let (score, numbers) = match text.split_first_chunk::<9>() {
+            Some(([has_score, score @ ..], numbers)) => {
+                ((*has_score != 0).then(|| i64::from_le_bytes(*score)), numbers)
+            }
+            None => (None, &[][..]),
+        };
+        Self { score, numbers: numbers.as_chunks().0 }
+    }
+
+    fn entries(self) -> impl Iterator<Item = u32> {
+        self.numbers.iter().map(|bytes| u32::from_le_bytes(*bytes))
+    }
+}
+
 /// A request.
 #[derive(Debug, Clone, Copy)]
 struct Request {
     line: u64,
     source: u32,
     key: u32,
+    /// The number of the packed entries that match it.
+    matched: u32,
     is_denied: bool,
 }
 
@@ -45,17 +83,19 @@ struct Client {
     first: Option<(i64, u32, u64, u32)>,
 }
 
-/// The replay of a list. An event's first text is the client. Its further texts are the numbers of
-/// other matching entries, each as four little-endian bytes.
+/// The replay of a list. An event's first text is the client, and a second one is
+/// [`MatchedEntries`].
 ///
 /// # Memory
 ///
-/// 24 bytes for each request; 60 bytes and the text for each distinct client.
+/// 32 bytes for each request; the distinct lists of matching entries, four bytes for each; 60 bytes and the text for each distinct client.
 #[derive(Debug)]
 pub(crate) struct DenyReplay<'r> {
     entries: &'r dyn Entries,
     requests: Vec<Request>,
     keys: Interner,
+    /// The packed entries that match requests.
+    lists: Interner,
     clients: Vec<Client>,
     /// The number of matching requests, by entry.
     matches: Vec<u64>,
@@ -65,8 +105,17 @@ pub(crate) struct DenyReplay<'r> {
 
 impl<'r> DenyReplay<'r> {
     pub(crate) fn new(entries: &'r dyn Entries) -> Self {
-        let (requests, keys, clients, matches) = Default::default();
-        Self { entries, requests, keys, clients, matches, not_held: 0 }
+        let (requests, keys, lists, clients, matches) = Default::default();
+        Self { entries, requests, keys, lists, clients, matches, not_held: 0 }
+    }
+
+    /// The ids of the rules that match a request.
+    fn matched_rules<'i>(&self, request: &Request, ids: &[&'i str]) -> MatchedRules<'i> {
+        let is_known = (request.matched as usize) < self.lists.len();
+        let list = if is_known { self.lists.text(request.matched) } else { b"" };
+        let matched = MatchedEntries::unpack(list);
+        let ids = matched.entries().filter_map(|entry| ids.get(entry as usize).copied());
+        MatchedRules { ids: ids.collect(), score: matched.score }
     }
 
     fn keys(&self) -> KeyLists {
@@ -105,8 +154,9 @@ impl Replay for DenyReplay<'_> {
             self.not_held += 1;
             return;
         };
-        let (others, _) = texts.next().unwrap_or_default().as_chunks();
-        for entry in others.iter().map(|bytes| u32::from_le_bytes(*bytes) as usize) {
+        let list = texts.next().unwrap_or_default();
+        let matched = self.lists.number(list).unwrap_or(u32::MAX);
+        for entry in MatchedEntries::unpack(list).entries().map(|entry| entry as usize) {
             self.matches.resize(self.matches.len().max(entry + 1), 0);
             self.matches[entry] += 1;
         }
@@ -122,17 +172,19 @@ impl Replay for DenyReplay<'_> {
         } else {
             client.passed += 1;
         }
-        self.requests.push(Request { line, source, key, is_denied });
+        self.requests.push(Request { line, source, key, matched, is_denied });
     }
 
     fn memory_bytes(&self) -> usize {
         self.requests.capacity() * size_of::<Request>()
             + self.clients.capacity() * size_of::<Client>()
             + self.keys.memory_bytes()
+            + self.lists.memory_bytes()
     }
 
     fn finish(self: Box<Self>, decide: Option<&mut dyn FnMut(&Decision<'_>)>) -> RuleReport {
         if let Some(decide) = decide {
+            let ids = self.entries.ids();
             for request in &self.requests {
                 decide(&Decision {
                     source: request.source,
@@ -141,6 +193,7 @@ impl Replay for DenyReplay<'_> {
                     verdict: if request.is_denied { Verdict::Rejected } else { Verdict::Passed },
                     delay_ms: (!request.is_denied).then_some(0),
                     excess: None,
+                    matched: ids.as_deref().map(|ids| self.matched_rules(request, ids)),
                 });
             }
         }

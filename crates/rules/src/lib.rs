@@ -59,8 +59,8 @@ pub use gate::{
 };
 pub use parse::{parse_rules, parse_rules_up_to};
 pub use report::{
-    Alert, Ban, Decision, Estimate, Exactness, KeyCounts, RequestCounts, RuleReport, Step, Trip,
-    Verdict,
+    Alert, Ban, Decision, Estimate, Exactness, KeyCounts, LeftOutRules, MatchedRules,
+    RequestCounts, RuleReport, Step, Trip, Verdict,
 };
 pub use rule::{Family, Line, MissingField, Observer, Replay, Rule};
 pub use suggestion::Suggestion;

@@ -97,6 +97,7 @@ pub(crate) fn missing_files(
 ) -> Vec<String> {
     match family.map_or_else(|| recognise(text), Ok) {
         Ok(Family::Fail2ban) => fail2ban::missing_files(text, name, find),
+        Ok(Family::ModSecurity) => modsecurity::missing_files(text, find),
         _ => Vec::new(),
     }
 }

@@ -41,6 +41,28 @@ pub struct Decision<'a> {
     pub delay_ms: Option<u64>,
     /// The count that the rule compares with its limit, in requests, if that is known.
     pub excess: Option<f64>,
+    /// The rules of a set that matched, if the rule is such a set.
+    pub matched: Option<MatchedRules<'a>>,
+}
+
+/// The rules of a set that matched a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MatchedRules<'a> {
+    /// Their ids, in the order in which they matched.
+    pub ids: Vec<&'a str>,
+    /// The sum of their scores, if the set has one.
+    pub score: Option<i64>,
+}
+
+/// Rules of a set that a replay leaves out for the same reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOutRules {
+    /// The reason, a sentence without its end.
+    pub reason: String,
+    /// The number of rules.
+    pub rules: u64,
+    /// The ids of the first of them.
+    pub first_ids: Vec<String>,
 }
 
 /// The numbers of keys.

@@ -10,7 +10,7 @@ use crate::error::RuleError;
 use crate::event::{Event, Events};
 use crate::evidence::{LineTally, LogCounts, LookedAt};
 use crate::gate::{CannotEnforce, Gate, GateOptions};
-use crate::report::{Decision, RuleReport};
+use crate::report::{Decision, LeftOutRules, RuleReport};
 use crate::sweep::LimitSweep;
 
 /// The kinds of rules, each with its own language.
@@ -117,6 +117,11 @@ pub trait Rule: fmt::Debug + Send + Sync {
     /// this rule, which is only the first of those that are.
     fn omitted_rules(&self) -> &[RuleError] {
         &[]
+    }
+
+    /// The rules of a set that a log cannot decide, by reason, the most frequent reason first.
+    fn left_out(&self) -> Vec<LeftOutRules> {
+        Vec::new()
     }
 
     /// Whether it looks at records of a kind: by default at requests only.

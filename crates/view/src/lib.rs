@@ -89,7 +89,7 @@ pub use route::{Passed, PassedRates, Route, RouteShare, RouteStage, RouteStageKi
 pub use row_value::RowValue;
 pub use rule_comparison::{KeySet, RuleComparison, RuleSide};
 pub use rules::{
-    Alert, Ban, Estimate, Exactness, KeyCounts, LinePlace, ReplayedKey, ReplayedRule,
+    Alert, Ban, Estimate, Exactness, KeyCounts, LeftOutRules, LinePlace, ReplayedKey, ReplayedRule,
     RequestCounts, RulesReport, Step, Verdict, write_decision,
 };
 pub use sources::{CountedSource, CountedSources, IncompleteSource, ReportSource};

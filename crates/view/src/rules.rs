@@ -46,6 +46,10 @@ pub struct ReplayedRule {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<String>>"))]
     pub not_followed: Vec<String>,
+    /// The rules of a set that the log cannot decide, by reason. Left out if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<LeftOutRules>>"))]
+    pub left_out: Vec<LeftOutRules>,
     /// The numbers of keys, such as clients.
     pub keys: KeyCounts,
     /// The numbers of requests that the rule evaluated.
@@ -79,6 +83,18 @@ pub struct ReplayedRule {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<ClientProfile>>"))]
     pub clients: Vec<ClientProfile>,
+}
+
+/// Rules of a set that a replay leaves out for the same reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct LeftOutRules {
+    /// The reason, a sentence without its end.
+    pub reason: String,
+    /// The number of rules.
+    pub rules: u64,
+    /// The ids of the first of them.
+    pub first_ids: Vec<String>,
 }
 
 /// How reliable verdicts are.
@@ -338,6 +354,7 @@ impl ReplayedRule {
             },
             notes,
             not_followed,
+            left_out: rule.left_out().into_iter().map(LeftOutRules::from).collect(),
             looked_at: looked_at.into(),
             keys: KeyCounts { seen, tripped, undecided },
             requests: report.requests.into(),
@@ -380,6 +397,13 @@ fn millionths(count: f64) -> f64 {
     (count * 1e6).round() / 1e6
 }
 
+impl From<weir_rules::LeftOutRules> for LeftOutRules {
+    fn from(left_out: weir_rules::LeftOutRules) -> Self {
+        let weir_rules::LeftOutRules { reason, rules, first_ids } = left_out;
+        Self { reason, rules, first_ids }
+    }
+}
+
 impl From<weir_rules::Verdict> for Verdict {
     fn from(verdict: weir_rules::Verdict) -> Self {
         match verdict {
@@ -410,6 +434,12 @@ struct DecisionLine<'a> {
     verdict: Verdict,
     delay_ms: Option<u64>,
     excess: Option<f64>,
+    /// The ids of the rules of a set that matched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rules: Option<&'a [&'a str]>,
+    /// The sum of their scores.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score: Option<i64>,
 }
 
 /// Writes a decision of a rule as a JSON object on a line of its own. `sources` are the source
@@ -432,6 +462,8 @@ pub fn write_decision(
         verdict: decision.verdict.into(),
         delay_ms: decision.delay_ms,
         excess: decision.excess.map(millionths),
+        rules: decision.matched.as_ref().map(|matched| &*matched.ids),
+        score: decision.matched.as_ref().and_then(|matched| matched.score),
     };
     write_json(output, &line)?;
     output.write_all(b"\n")

@@ -5,6 +5,7 @@ import type { ClientProfile } from "./ClientProfile";
 import type { Estimate } from "./Estimate";
 import type { Exactness } from "./Exactness";
 import type { KeyCounts } from "./KeyCounts";
+import type { LeftOutRules } from "./LeftOutRules";
 import type { LimitCurve } from "./LimitCurve";
 import type { LookedAt } from "./LookedAt";
 import type { ReplayedKey } from "./ReplayedKey";
@@ -44,6 +45,10 @@ notes?: Array<string>,
  * The parts of the rule that the replay ignored, each a sentence. Left out if there are none.
  */
 not_followed?: Array<string>, 
+/**
+ * The rules of a set that the log cannot decide, by reason. Left out if there are none.
+ */
+left_out?: Array<LeftOutRules>, 
 /**
  * The numbers of keys, such as clients.
  */

@@ -1,4 +1,4 @@
-//! Finds the files that a jail of fail2ban names, if `--filter-dir` does not give them.
+//! Finds the files that jails of fail2ban and rules of ModSecurity name, if `--filter-dir` does not give them.
 
 use std::path::{Path, PathBuf};
 
@@ -12,10 +12,9 @@ const INSTALLED: [&str; 2] = ["/etc/fail2ban/filter.d", "/etc/fail2ban"];
 pub(super) struct FilterFolders(Vec<PathBuf>);
 
 impl FilterFolders {
-    /// The folder of the rule, if it is a file, its `filter.d`, and those of fail2ban.
-    pub(super) fn of(rule_file: Option<&Path>) -> Self {
-        let beside = rule_file.and_then(Path::parent);
-        let beside = beside.into_iter().flat_map(|folder| [folder.into(), folder.join("filter.d")]);
+    /// The folders of the rule's files, the `filter.d` in each of them, and those of fail2ban.
+    pub(super) fn of(rule_folders: &[PathBuf]) -> Self {
+        let beside = rule_folders.iter().flat_map(|it| [it.clone(), it.join("filter.d")]);
         Self(beside.chain(INSTALLED.map(PathBuf::from)).collect())
     }
 

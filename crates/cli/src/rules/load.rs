@@ -10,6 +10,7 @@ use weir_rules::{Family, Rule, RuleError, RuleFiles, parse_rules};
 
 use super::arguments::{FamilyArgument, RulesArguments};
 use super::filter_folders::FilterFolders;
+use super::rule_text::RuleText;
 use crate::outcome::{Failure, say};
 use crate::sources::cannot_read;
 
@@ -71,23 +72,13 @@ pub(super) fn load(arguments: &RulesArguments) -> Result<LoadedRules, Failure> {
         }
     }
     for text in &arguments.rule_texts {
-        loader.add(text, Origin { shown: "--rule-text", name: UNNAMED, file: None })?;
+        loader.add(&RuleText::of_text("--rule-text", text), UNNAMED)?;
     }
     let RuleLoader { rules, is_incomplete, .. } = loader;
     if rules.is_empty() {
         return Err(Failure::new("name a rule with --rule FILE or --rule-text TEXT"));
     }
     Ok(LoadedRules { rules, is_incomplete })
-}
-
-/// Where a text of rules comes from.
-#[derive(Clone, Copy)]
-struct Origin<'o> {
-    /// As a message shows it.
-    shown: &'o str,
-    /// The name of a rule that has none of its own.
-    name: &'o str,
-    file: Option<&'o Path>,
 }
 
 /// Reads texts of rules.
@@ -110,6 +101,17 @@ impl RuleLoader {
         let mut paths = Vec::new();
         list(folder, &mut paths, 0)?;
         let (mut failed, before) = (0, self.rules.len());
+        let of_modsecurity = self.add_modsecurity_folder(folder, &paths)?;
+        if of_modsecurity > 0 {
+            let others = paths.len() - of_modsecurity;
+            if others > 0 {
+                say(format_args!(
+                    "--rule: {}: {others} files that have no rules of ModSecurity are left out",
+                    folder.display()
+                ));
+            }
+            return Ok(());
+        }
         for path in &paths {
             match self.add_file(path) {
                 Ok(()) => {}
@@ -134,28 +136,61 @@ impl RuleLoader {
         Ok(())
     }
 
+    /// Adds the rules of ModSecurity in the files of a folder as one set. Returns the number of
+    /// these files.
+    fn add_modsecurity_folder(
+        &mut self,
+        folder: &Path,
+        paths: &[PathBuf],
+    ) -> Result<usize, Failure> {
+        let (mut whole, mut count) = (RuleText::default(), 0);
+        let endings = |path: &&PathBuf| path.extension().is_some_and(|ending| ending == "conf");
+        for path in paths.iter().filter(endings) {
+            let Ok(text) = read(path) else { continue };
+            if text.lines().any(|line| line.trim_start().starts_with("Sec")) {
+                whole.add_file(path, &text);
+                count += 1;
+            }
+        }
+        if count > 0 {
+            let name = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy();
+            self.add(&whole, &name)?;
+        }
+        Ok(count)
+    }
+
     fn add_file(&mut self, file: &Path) -> Result<(), Failure> {
         let shown = file.display().to_string();
         let text =
             read(file).map_err(|reason| Failure::new(format_args!("--rule: {shown}: {reason}")))?;
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
-        self.add(&text, Origin { shown: &shown, name: &name, file: Some(file) })
+        let mut whole = RuleText::of_text(&shown, &text);
+        if RuleText::has_includes(&text) {
+            whole = RuleText::default();
+            whole.add_file(file, &text);
+        }
+        whole
+            .folders
+            .extend(file.parent().map(Path::to_owned).filter(|_| whole.folders.is_empty()));
+        self.add(&whole, &name)
     }
 
-    fn add(&mut self, text: &str, origin: Origin<'_>) -> Result<(), Failure> {
+    fn add(&mut self, whole: &RuleText, name: &str) -> Result<(), Failure> {
+        let text = &whole.text;
+        whole.mistakes.iter().for_each(say);
+        self.is_incomplete |= !whole.mistakes.is_empty();
         let mut files = self.files.clone();
         if self.finds_filters {
-            let folders = FilterFolders::of(origin.file);
+            let folders = FilterFolders::of(&whole.folders);
             // The error about the text names what is missing.
-            let _missing =
-                files.complete(text, origin.name, self.family, |name| folders.find(name))?;
+            let _missing = files.complete(text, name, self.family, |name| folders.find(name))?;
         }
-        let mut parsed = parse_rules(text, origin.name, self.family, &files)
-            .map_err(|error| Failure::new(locate_error(origin.shown, text, &error)))?;
+        let mut parsed = parse_rules(text, name, self.family, &files)
+            .map_err(|error| Failure::new(locate_error(whole, &error)))?;
         if self.is_only_limit_req {
             parsed.retain(|rule| rule.family() == Family::LimitReq);
         }
-        say_notes(&parsed, origin.shown, text);
+        say_notes(&parsed, whole);
         self.rules.extend(parsed);
         Ok(())
     }
@@ -263,20 +298,21 @@ impl Display for UnreadableRule {
 }
 
 /// Prints which parts of a text are not followed. Several rules of it may have the same notes.
-fn say_notes(rules: &[Box<dyn Rule>], origin: &str, text: &str) {
+fn say_notes(rules: &[Box<dyn Rule>], whole: &RuleText) {
     let mut said = HashSet::new();
     for note in rules.iter().flat_map(|rule| rule.notes().iter().chain(rule.omitted_rules())) {
         if said.insert((note.range.start, &note.message)) {
-            say(locate_error(origin, text, note));
+            say(locate_error(whole, note));
         }
     }
 }
 
 /// Formats an error with its place in the text.
-fn locate_error(origin: &str, text: &str, error: &RuleError) -> String {
+fn locate_error(whole: &RuleText, error: &RuleError) -> String {
+    let (shown, line) = whole.place(error.range.start);
     if error.range.is_empty() {
-        return format!("{origin}: {error}");
+        return format!("{shown}: {error}");
     }
-    let excerpt = error.excerpt(text).replace('\n', "\n  ");
-    format!("{origin}:{}: {error}\n  {excerpt}", error.line(text))
+    let excerpt = error.excerpt(&whole.text).replace('\n', "\n  ");
+    format!("{shown}:{line}: {error}\n  {excerpt}")
 }

@@ -6,6 +6,7 @@ mod columns;
 mod filter_folders;
 mod load;
 mod replays;
+mod rule_text;
 mod scan;
 mod text;
 mod who;

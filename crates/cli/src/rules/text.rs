@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use weir_core::{Timestamp, Zone, format_rfc3339, parse_rfc3339};
 use weir_view::{
-    Alert, Ban, CurvePoint, Estimate, LimitCurve, LinePlace, LookedAt, ReplayedKey, ReplayedRule,
-    RequestCounts, RulesReport, Step, Suggestion, Verdict,
+    Alert, Ban, CurvePoint, Estimate, LeftOutRules, LimitCurve, LinePlace, LookedAt, ReplayedKey,
+    ReplayedRule, RequestCounts, RulesReport, Step, Suggestion, Verdict,
 };
 
 use super::columns::aligned;
@@ -18,6 +18,9 @@ const PATTERN_WIDTH: usize = 80;
 
 /// The widest key; longer ones are cut in the middle.
 const KEY_WIDTH: usize = 40;
+
+/// The width of the column with the numbers of rules that are left out.
+const LEFT_OUT_WIDTH: usize = 14;
 
 /// The most lines that are listed for a ban.
 const MATCHES_MAX: usize = 10;
@@ -87,11 +90,33 @@ fn one(rule: &ReplayedRule, top: usize, zone: Option<&Zone>) -> String {
         text += &alerts(&rule.alerts, top, zone);
     }
     text += &who::table(&rule.clients);
+    text += &left_out(&rule.left_out);
     if let Some(curve) = &rule.curve {
         text += &self::curve(curve);
     }
     if let Some(suggestion) = &rule.suggestion {
         text += &self::suggestion(rule, suggestion);
+    }
+    text
+}
+
+/// The rules of a set that the log cannot decide.
+fn left_out(groups: &[LeftOutRules]) -> String {
+    let mut text = String::new();
+    if groups.is_empty() {
+        return text;
+    }
+    text += "\nRules left out  Ids, and the reason\n";
+    for LeftOutRules { reason, rules, first_ids } in groups {
+        let more = if *rules > first_ids.len() as u64 { ", ..." } else { "" };
+        let ids = first_ids.join(", ");
+        let _ = writeln!(
+            text,
+            "{}  {}{more}: {}",
+            right(&separated(*rules), LEFT_OUT_WIDTH),
+            safe(&ids),
+            safe(reason)
+        );
     }
     text
 }

@@ -256,6 +256,7 @@ impl Arrivals {
                 verdict: outcome.verdict,
                 delay_ms: outcome.delay_ms,
                 excess: outcome.count,
+                matched: None,
             });
         }
     }

@@ -161,6 +161,7 @@ impl Summary {
                 verdict,
                 delay_ms: None,
                 excess: is_leaky.then_some((f64::from(outcome.level) * 1e3).round() / 1e3),
+                matched: None,
             });
         }
     }

@@ -216,6 +216,7 @@ impl Replay for JailReplay<'_> {
                     verdict: if failure.is_banned { Verdict::Rejected } else { Verdict::Passed },
                     delay_ms: None,
                     excess: Some(f64::from(failure.retry)),
+                    matched: None,
                 });
             }
         }

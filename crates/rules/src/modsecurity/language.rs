@@ -1,8 +1,11 @@
 //! The lines of a configuration of ModSecurity: `SecRule VARIABLES OPERATOR ACTIONS`.
 
 use std::ops::Range;
+use std::sync::Arc;
 
+use super::exclusion::{Control, Exclusion};
 use super::operator::Operator;
+use super::transaction::{SetVariable, Template};
 use super::transform::{Transform, transform};
 use super::variable::{Variable, variables};
 use crate::error::{Reason, RuleError};
@@ -30,17 +33,6 @@ pub(super) enum AllowScope {
     Transaction,
 }
 
-/// A change of a variable of the transaction.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct SetVariable {
-    /// In lower case.
-    pub(super) name: String,
-    /// `=`, `+`, `-`, or `!` if it is removed.
-    pub(super) operator: char,
-    /// A number, or `%{tx.name}`.
-    pub(super) value: String,
-}
-
 /// A rule, or a link of a chain. It begins as a copy of the last `SecDefaultAction`.
 #[derive(Debug, Clone)]
 pub(super) struct SecRule {
@@ -54,6 +46,16 @@ pub(super) struct SecRule {
     /// Whether the rule inherits its disruption from `SecDefaultAction`.
     inherits_disruption: bool,
     pub(super) sets: Vec<SetVariable>,
+    pub(super) controls: Vec<Control>,
+    pub(super) tags: Vec<String>,
+    /// The name and the argument of an operator whose argument has variables.
+    pub(super) dynamic_operator: Option<(String, Template)>,
+    /// Whether a match sets the variables `TX:0` to `TX:9`.
+    pub(super) captures: bool,
+    /// Whether the value is tested before and after each transformation.
+    pub(super) tests_each_step: bool,
+    /// Whether a match is written to the log of ModSecurity.
+    pub(super) is_logged: bool,
     /// The marker after which evaluation continues if the rule matches.
     pub(super) skip_after: Option<String>,
     pub(super) is_chained: bool,
@@ -69,6 +71,8 @@ pub(super) struct SecRule {
 pub(super) enum Directive {
     Rule(Box<SecRule>),
     Marker(String),
+    /// An exclusion from the rules before it.
+    Exclude(Exclusion),
 }
 
 /// The phase after the response, in which nothing can be denied.
@@ -86,6 +90,20 @@ const WITHOUT_EFFECT: [&str; 3] = ["SecComponentSignature", "SecCollectionTimeou
 /// Whether a text has rules of ModSecurity.
 pub(crate) fn looks_like(text: &str) -> bool {
     text.lines().any(|line| line.trim_start().starts_with("SecRule "))
+}
+
+/// Looks up the files of words that the rules name. Returns the names of those that are missing.
+pub(crate) fn missing_files(
+    text: &str,
+    find: &mut dyn FnMut(&str) -> Option<Arc<str>>,
+) -> Vec<String> {
+    let arguments = text.split("@pmFromFile ").skip(1).filter_map(|rest| rest.split('"').next());
+    let names = arguments.flat_map(str::split_whitespace);
+    let mut names: Vec<&str> = names.filter_map(|path| path.rsplit('/').next()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.retain(|name| find(name).is_none());
+    names.into_iter().map(str::to_owned).collect()
 }
 
 /// Reads the directives, and makes notes about unsupported ones.
@@ -149,6 +167,17 @@ impl Reader {
                 let defaults =
                     rule(&SecRule::new(name.range.clone()), name, None, Some(actions), files)?;
                 self.replace_defaults(defaults);
+            }
+            _ if name.text.starts_with("SecRuleRemove")
+                || name.text.starts_with("SecRuleUpdateTarget") =>
+            {
+                let texts: Vec<&str> = arguments.iter().map(|it| &*it.text).collect();
+                match Exclusion::of_directive(&name.text, &texts, files.budget()) {
+                    Ok(exclusion) => {
+                        self.directives.extend(exclusion.map(Directive::Exclude));
+                    }
+                    Err(reason) => self.notes.push(reason.at(name.range.clone())),
+                }
             }
             _ => self.note_directive(name, arguments),
         }
@@ -255,9 +284,10 @@ fn arguments(text: &str, at: &mut usize) -> Result<Vec<Argument>, RuleError> {
                 arguments.push(Argument { text, range: begin..position });
             }
         } else if let Some((word, ..)) = &mut current {
-            match (quote, next, follows) {
-                (Some(quote), '\\', Some(follows)) if follows == quote => {
-                    word.push(quote);
+            match (next, follows) {
+                // As in Apache, whose parser ModSecurity 2.9 uses.
+                ('\\', Some(follows)) if follows == '\\' || Some(follows) == quote => {
+                    word.push(follows);
                     characters.next();
                 }
                 _ => word.push(next),
@@ -309,7 +339,7 @@ fn rule(
     }
     if let Some(actions) = actions {
         for action in split_actions(&actions.text) {
-            rule.read_action(action).map_err(|reason| reason.at(actions.range.clone()))?;
+            rule.read_action(action, files).map_err(|reason| reason.at(actions.range.clone()))?;
         }
     }
     if rule.disruption == Disruption::Block {
@@ -341,6 +371,12 @@ impl SecRule {
             disruption: Disruption::Pass,
             inherits_disruption: true,
             sets: Vec::new(),
+            controls: Vec::new(),
+            tags: Vec::new(),
+            dynamic_operator: None,
+            captures: false,
+            tests_each_step: false,
+            is_logged: true,
             skip_after: None,
             is_chained: false,
             missing: Vec::new(),
@@ -360,8 +396,12 @@ impl SecRule {
             None => ("rx", text),
         };
         self.is_negated = is_negated;
-        match Operator::new(name, argument.trim_start(), files) {
-            _ if argument.contains("%{") => self.read_macro(name, argument.trim()),
+        let argument = argument.trim_start();
+        let template = Template::new(argument);
+        if template.is_dynamic() {
+            return self.read_dynamic_operator(name, template);
+        }
+        match Operator::new(name, argument, files) {
             Ok(operator) => self.operator = operator,
             Err(obstacle) => {
                 self.obstacle.get_or_insert(obstacle);
@@ -369,23 +409,20 @@ impl SecRule {
         }
     }
 
-    /// An operator whose argument is a variable of the transaction.
-    fn read_macro(&mut self, name: &str, argument: &str) {
-        let variable = argument.strip_prefix("%{").and_then(|text| text.strip_suffix('}'));
-        let variable = variable
-            .and_then(|text| text.to_ascii_lowercase().strip_prefix("tx.").map(str::to_owned));
-        match (variable, name.to_ascii_lowercase().as_str()) {
-            (Some(variable), "ge" | "gt" | "le" | "lt" | "eq") => {
-                self.operator = Operator::Variable(name.to_ascii_lowercase(), variable);
-            }
-            _ => {
-                self.obstacle
-                    .get_or_insert(format!("`{argument}` in an operator is not supported").into());
-            }
+    /// An operator whose argument has variables.
+    fn read_dynamic_operator(&mut self, name: &str, argument: Template) {
+        const SIMPLE: [&str; 10] =
+            ["beginswith", "contains", "endswith", "eq", "ge", "gt", "le", "lt", "streq", "within"];
+        let name = name.to_ascii_lowercase();
+        if SIMPLE.contains(&&*name) && !argument.is_unknown() {
+            self.dynamic_operator = Some((name, argument));
+        } else {
+            let reason = format!("the operator @{name} has a variable that a log does not tell");
+            self.obstacle.get_or_insert(reason.into());
         }
     }
 
-    fn read_action(&mut self, action: &str) -> Result<(), Reason> {
+    fn read_action(&mut self, action: &str, files: &RuleFiles) -> Result<(), Reason> {
         let (name, value) = action.split_once(':').unwrap_or((action, ""));
         let value = value.trim().trim_matches('\'');
         match name.trim() {
@@ -411,43 +448,35 @@ impl SecRule {
             "t" if value == "none" => self.transforms.clear(),
             "t" => match transform(value) {
                 Some(transform) => self.transforms.push(transform),
-                None => {
-                    self.obstacle.get_or_insert(
-                        format!("the transformation t:{value} is not supported").into(),
-                    );
-                }
+                None => self.hinder(format!("the transformation t:{value} is not supported")),
             },
-            "setvar" => self.sets.extend(set_variable(value)),
-            "ctl" if changes_no_verdict(value) => {}
-            "skip" | "ctl" | "initcol" | "exec" | "multiMatch" => {
-                self.obstacle.get_or_insert(format!("the action `{name}` is not supported").into());
+            "setvar" if value.split('=').next().is_some_and(|name| name.contains("%{")) => {
+                self.hinder("the name of a variable that the rule sets is computed");
             }
+            "setvar" => self.sets.extend(SetVariable::new(value)),
+            "tag" => self.tags.push(value.to_owned()),
+            "capture" => self.captures = true,
+            "multiMatch" => self.tests_each_step = true,
+            "log" => self.is_logged = true,
+            "nolog" => self.is_logged = false,
+            "ctl" => match Control::new(value, files.budget()) {
+                Ok(control) => self.controls.extend(control),
+                Err(obstacle) => self.hinder(obstacle),
+            },
+            "skip" | "exec" => self.hinder(format!("the action `{name}` is not supported")),
             _ => {}
         }
         Ok(())
     }
 
+    /// Notes why the rule cannot be evaluated.
+    fn hinder(&mut self, obstacle: impl Into<Reason>) {
+        self.obstacle.get_or_insert(obstacle.into());
+    }
+
     fn disrupt(&mut self, disruption: Disruption) {
         (self.disruption, self.inherits_disruption) = (disruption, false);
     }
-}
-
-/// Whether a `ctl` is about the module's own logs, or about bodies, which a log does not have.
-fn changes_no_verdict(control: &str) -> bool {
-    let (name, _) = control.split_once('=').unwrap_or((control, ""));
-    [
-        "auditEngine",
-        "auditLogParts",
-        "debugLogLevel",
-        "forceRequestBodyVariable",
-        "requestBodyAccess",
-        "requestBodyLimit",
-        "requestBodyProcessor",
-        "responseBodyAccess",
-        "responseBodyLimit",
-    ]
-    .iter()
-    .any(|known| name.trim().eq_ignore_ascii_case(known))
 }
 
 fn allow_scope(text: &str) -> Result<AllowScope, Reason> {
@@ -457,20 +486,4 @@ fn allow_scope(text: &str) -> Result<AllowScope, Reason> {
         "request" => Ok(AllowScope::Request),
         _ => Err(format!("`{text}` is not a scope of `allow`; write `phase` or `request`").into()),
     }
-}
-
-/// A change of a variable of the transaction; those of other collections last longer than a
-/// request, and are left out.
-fn set_variable(text: &str) -> Option<SetVariable> {
-    let lower = text.to_ascii_lowercase();
-    if let Some(name) = lower.strip_prefix("!tx.") {
-        return Some(SetVariable { name: name.to_owned(), operator: '!', value: String::new() });
-    }
-    let text = lower.strip_prefix("tx.")?;
-    let (name, value) = text.split_once('=').unwrap_or((text, "1"));
-    let (operator, value) = match value.chars().next() {
-        Some(sign @ ('+' | '-')) => (sign, &value[1..]),
-        _ => ('=', value),
-    };
-    Some(SetVariable { name: name.to_owned(), operator, value: value.to_owned() })
 }

@@ -4,30 +4,42 @@
 //! finds the values in a record, [`transform`] and [`operator`] test them, and [`engine`] decides.
 //! A rule with a part that a log does not have is not evaluated; it is counted and named.
 
+mod decode;
 mod engine;
+mod exclusion;
+mod expression;
 mod language;
 mod operator;
+mod pcre;
+mod transaction;
 mod transform;
 mod variable;
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use weir_core::{Field, RecordFields};
 
 use self::engine::Rules;
-pub(crate) use self::language::looks_like;
 use self::language::{Disruption, SecRule};
-use self::variable::needed_field;
-use crate::deny_replay::{DenyReplay, Entries, NO_ENTRY};
+pub(crate) use self::language::{looks_like, missing_files};
+use self::variable::{Source, needed_field};
+use crate::deny_replay::{DenyReplay, Entries, MatchedEntries, NO_ENTRY};
 use crate::error::RuleError;
 use crate::event::{EventHead, Events};
 use crate::files::RuleFiles;
 use crate::gate::{CannotEnforce, Gate, GateOptions};
-use crate::report::Exactness;
+use crate::report::{Exactness, LeftOutRules};
 use crate::rule::{Family, Line, MissingField, Observer, Replay, Rule};
 
 /// The most rules whose matches are listed.
 const LISTED_MAX: usize = 20;
+
+/// The most ids that are listed of the rules that are left out for one reason.
+const LEFT_OUT_IDS_MAX: usize = 5;
+
+/// The variable that the set-up file of the OWASP Core Rule Set sets, and its other files test.
+const CRS_SET_UP: &str = "crs_setup_version";
 
 /// The rules of a configuration.
 #[derive(Debug)]
@@ -48,19 +60,13 @@ impl ModSecurity {
     /// If one is not well formed, or there is none.
     pub(crate) fn parse(text: &str, name: &str, files: &RuleFiles) -> Result<Self, RuleError> {
         let (directives, mut notes) = language::parse(text, files)?;
-        let rules = Rules::new(directives);
+        let mut rules = Rules::new(directives);
         if rules.count == 0 {
             return Err(RuleError::new(0..0, "there is no `SecRule` in it"));
         }
-        let mut untold = 0;
-        for links in rules.all() {
-            let found = links.iter().find_map(|link| Some((link, link.obstacle.as_ref()?)));
-            let Some((link, obstacle)) = found else { continue };
-            untold += 1;
-            let shown = title(&links[0]);
-            let message = format!("{shown} cannot be told from this log: {obstacle}");
-            notes.push(RuleError::new(link.range.clone(), message));
-        }
+        notes.extend(add_crs_set_up(&mut rules));
+        let has_obstacle = |links: &&[SecRule]| links.iter().any(|link| link.obstacle.is_some());
+        let untold = rules.all().filter(has_obstacle).count();
         let is_partial = |links: &&[SecRule]| {
             links.iter().all(|link| link.obstacle.is_none())
                 && links.iter().any(|link| !link.missing.is_empty())
@@ -68,6 +74,26 @@ impl ModSecurity {
         let partial = rules.all().filter(is_partial).count();
         Ok(Self { name: name.to_owned(), rules, notes, untold, partial })
     }
+}
+
+/// Makes the Core Rule Set run without its set-up file, without which it denies every request: all
+/// that the file sets has a default there. Returns a note that says so.
+fn add_crs_set_up(rules: &mut Rules) -> Option<RuleError> {
+    let tests = |rule: &SecRule| {
+        rule.variables.iter().any(|variable| match &variable.source {
+            Source::Transaction(names) => names.single() == Some(CRS_SET_UP),
+            _ => false,
+        })
+    };
+    let place = rules.all().flatten().find(|rule| tests(rule))?.range.clone();
+    if rules.set_names().contains(CRS_SET_UP) {
+        return None;
+    }
+    rules.initial.push((CRS_SET_UP.to_owned(), b"1".to_vec()));
+    let message = "the set-up file of the OWASP Core Rule Set, crs-setup.conf, is not among the \
+                   rules, so its defaults are used: paranoia level 1, and a score of 5 is \
+                   rejected. Without the file, ModSecurity itself rejects every request";
+    Some(RuleError::new(place, message))
 }
 
 fn title(rule: &SecRule) -> String {
@@ -98,13 +124,33 @@ impl Rule for ModSecurity {
         &self.notes
     }
 
+    fn left_out(&self) -> Vec<LeftOutRules> {
+        let mut by_reason: BTreeMap<String, (u64, Vec<String>)> = BTreeMap::new();
+        for links in self.rules.all() {
+            let Some(obstacle) = links.iter().find_map(|link| link.obstacle.as_ref()) else {
+                continue;
+            };
+            let (rules, ids) = by_reason.entry(obstacle.to_string()).or_default();
+            *rules += 1;
+            if ids.len() < LEFT_OUT_IDS_MAX && !links[0].id.is_empty() {
+                ids.push(links[0].id.clone());
+            }
+        }
+        let group = |(reason, (rules, first_ids))| LeftOutRules { reason, rules, first_ids };
+        let mut groups: Vec<LeftOutRules> = by_reason.into_iter().map(group).collect();
+        groups.sort_by_key(|group| std::cmp::Reverse(group.rules));
+        groups
+    }
+
     fn bind<'r>(&'r self, fields: &RecordFields) -> Result<Box<dyn Observer + 'r>, MissingField> {
         let (mut lacking, mut first_error, mut is_useful) = (Vec::new(), None, false);
         for links in self.rules.all() {
             let variables = links.iter().flat_map(|link| &link.variables);
             let needed = variables.filter(|variable| !variable.is_excluded);
             let needed = needed.filter_map(|variable| needed_field(&variable.source));
-            let needed: Vec<&str> = needed.collect();
+            let templates = links.iter().filter_map(|link| link.dynamic_operator.as_ref());
+            let of_operators = templates.flat_map(|(_, argument)| argument.needed_fields());
+            let needed: Vec<&str> = needed.chain(of_operators).collect();
             let error = needed.iter().find_map(|name| fields.accessor(name).err());
             let is_told = links.iter().all(|link| link.obstacle.is_none());
             lacking.push(error.is_some());
@@ -116,8 +162,7 @@ impl Rule for ModSecurity {
         if let Some(message) = first_error.filter(|_| !is_useful) {
             return Err(MissingField::other(message));
         }
-        let (fields, matched) = (fields.clone(), Vec::new());
-        Ok(Box::new(ModSecurityObserver { rule: self, fields, lacking, matched }))
+        Ok(Box::new(ModSecurityObserver { rule: self, fields: fields.clone(), lacking }))
     }
 
     fn replay<'r>(&'r self) -> Box<dyn Replay + 'r> {
@@ -140,15 +185,26 @@ fn number(count: u64, noun: &str) -> String {
 
 impl Entries for ModSecurity {
     fn denies(&self, entry: u32) -> bool {
-        self.rules.all().nth(entry as usize).is_some()
+        entry < self.rules.count
     }
 
     fn texts(&self) -> Vec<Option<String>> {
         self.rules.all().map(|links| Some(title(&links[0]))).collect()
     }
 
+    fn ids(&self) -> Option<Vec<&str>> {
+        Some(self.rules.all().map(|links| &*links[0].id).collect())
+    }
+
     fn notes(&self, matches: &[u64]) -> Vec<String> {
         let mut notes = Vec::new();
+        let abandoned = self.rules.abandoned();
+        if abandoned > 0 {
+            notes.push(format!(
+                "{} took too many steps and were abandoned, as if they had found nothing",
+                number(abandoned, "comparison with an expression")
+            ));
+        }
         if self.untold > 0 {
             notes.push(format!(
                 "{} cannot be told from this log; a request that passed may meet one",
@@ -161,7 +217,8 @@ impl Entries for ModSecurity {
             missing.sort_unstable();
             missing.dedup();
             notes.push(format!(
-                "fields that may not be in this log ({}) are tested by {}, which may match there",
+                "parts of a request that may not be in this log ({}) are tested by {}, which may \
+                 match there",
                 missing.join(", "),
                 number(self.partial as u64, "rule")
             ));
@@ -180,7 +237,11 @@ impl Entries for ModSecurity {
     }
 
     fn exactness(&self) -> Exactness {
-        if self.untold + self.partial > 0 { Exactness::Bounded } else { Exactness::Exact }
+        if self.untold + self.partial > 0 || self.rules.abandoned() > 0 {
+            Exactness::Bounded
+        } else {
+            Exactness::Exact
+        }
     }
 }
 
@@ -191,19 +252,17 @@ struct ModSecurityObserver<'r> {
     fields: RecordFields,
     /// By rule: whether the records lack a field that it needs.
     lacking: Vec<bool>,
-    matched: Vec<u32>,
 }
 
 impl Observer for ModSecurityObserver<'_> {
     fn observe(&mut self, line: &Line<'_>, events: &mut Events) {
         let Some(record) = line.record else { return };
-        self.matched.clear();
         let rules = &self.rule.rules;
-        let denied = rules.evaluate(record, &self.fields, &self.lacking, &mut self.matched);
-        let matched: Vec<u8> = self.matched.iter().flat_map(|rule| rule.to_le_bytes()).collect();
+        let evaluation = rules.evaluate(record, &self.fields, &self.lacking);
+        let matched = MatchedEntries::pack(evaluation.score, &evaluation.matched);
         let client = record.text(Field::Client).unwrap_or_default();
         let time_ns = record.time.map(|time| time.unix_ns);
-        let tag = denied.unwrap_or(NO_ENTRY);
+        let tag = evaluation.denied.unwrap_or(NO_ENTRY);
         let head = EventHead { line: line.number, time_ns, duration_ns: 0, tag };
         events.put(head, [client, &matched]);
     }
@@ -229,10 +288,9 @@ mod tests {
         let line = format!("192.0.2.7 [17/Dec/2025:09:03:01 +0000] \"{request}\" \"{agent}\"");
         let mut record = Record::new();
         LineParser::new(format).parse(line.as_bytes(), &mut record).expect("it fits");
-        let mut matched = Vec::new();
         let lacking = vec![false; rule.rules.count as usize];
-        let denied = rule.rules.evaluate(&record, &fields, &lacking, &mut matched);
-        (denied, matched)
+        let evaluation = rule.rules.evaluate(&record, &fields, &lacking);
+        (evaluation.denied, evaluation.matched)
     }
 
     #[test]
@@ -283,7 +341,7 @@ SecRule REQUEST_HEADERS:User-Agent "@contains bad" "id:6,phase:1,deny"
 SecMarker END
 "#;
         assert_eq!(denied(text, "POST /login HTTP/1.1", "x"), (None, vec![1]));
-        assert_eq!(denied(text, "GET /?a=%3CSCRIPT HTTP/1.1", "x"), (Some(3), vec![2]));
+        assert_eq!(denied(text, "GET /?a=%3CSCRIPT HTTP/1.1", "x"), (Some(3), vec![2, 3]));
         assert_eq!(denied(text, "GET / HTTP/1.1", "bad"), (Some(5), vec![5]));
         assert_eq!(denied(text, "GET /free HTTP/1.1", "bad"), (None, vec![4]));
     }
@@ -391,17 +449,28 @@ SecRule TX:SEEN "@eq 9" "id:5,phase:2,deny"
         let text = r#"SecRule REQUEST_BODY "@rx a" "id:1,deny"
 SecRule ARGS "@detectSQLi" "id:2,deny"
 SecRule ARGS "@rx (?<!a)b" "id:3,deny"
-SecRule ARGS "@rx a" "id:4,t:base64Decode,deny"
+SecRule ARGS "@rx a" "id:4,t:sha1,deny"
 SecRule ARGS "@rx a" "id:5,deny,chain"
 SecRule XML:/* "@rx a"
 SecRule REQUEST_COOKIES|!REQUEST_COOKIES:/x/|ARGS "@rx a" "id:6,deny"
 SecUploadDir /tmp"#;
         let rule = ModSecurity::parse(text, "test", &RuleFiles::default()).expect("it is valid");
-        assert_eq!((rule.untold, rule.partial), (5, 1));
+        assert_eq!((rule.untold, rule.partial), (4, 1));
         let lines: Vec<usize> = rule.notes.iter().map(|note| note.line(text)).collect();
-        assert_eq!(lines, [8, 1, 2, 3, 4, 6]);
-        assert!(rule.notes[1].message.starts_with("rule 1 cannot be told from this log: "));
-        assert_eq!(rule.description(), "6 rules, 5 of which cannot be told from this log");
+        assert_eq!(lines, [8]);
+        let left_out = rule.left_out();
+        let reasons: Vec<&str> = left_out.iter().map(|group| &*group.reason).collect();
+        assert_eq!(
+            reasons,
+            [
+                "`REQUEST_BODY` is not in an access log",
+                "`XML` is not in an access log",
+                "the operator @detectSQLi is not supported",
+                "the transformation t:sha1 is not supported",
+            ]
+        );
+        assert_eq!((left_out[0].rules, &*left_out[0].first_ids), (1, &["1".to_owned()][..]));
+        assert_eq!(rule.description(), "6 rules, 4 of which cannot be told from this log");
     }
 
     #[test]

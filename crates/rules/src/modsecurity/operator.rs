@@ -2,20 +2,25 @@
 
 use std::net::IpAddr;
 
-use regex::bytes::RegexBuilder;
+use aho_corasick::AhoCorasick;
 use weir_core::{AddressBlock, PatternBudget};
 
-use crate::bounded_regex::BoundedRegex;
+use super::expression::{Expression, Search};
 use crate::error::Reason;
 use crate::files::RuleFiles;
 
-/// The largest size of a compiled expression, in bytes.
-const REGEX_BYTES_MAX: usize = 4 << 20;
+/// The most bytes of the texts that an operator searches for at once.
+const WORDS_BYTES_MAX: usize = 4 << 20;
+
+/// The memory of a byte of these texts in the automaton that finds them, about, in bytes.
+const WORD_PROGRAM_BYTES: usize = 32;
 
 /// A test of a value.
 #[derive(Debug, Clone)]
 pub(super) enum Operator {
-    Matches(BoundedRegex),
+    Matches(Expression),
+    /// The value has one of these texts, in upper or lower case.
+    HasWord(AhoCorasick),
     Contains(Vec<u8>),
     Equals(Vec<u8>),
     BeginsWith(Vec<u8>),
@@ -25,8 +30,11 @@ pub(super) enum Operator {
     InNetworks(Vec<AddressBlock>),
     /// The value as a number lies between these.
     Between(i64, i64),
-    /// A comparison with a variable of the transaction, by the name of the operator.
-    Variable(String, String),
+    /// The value has a byte that is not marked here.
+    HasOtherByte(Box<[bool; 256]>),
+    /// A `%` of the value is not followed by two hexadecimal digits.
+    HasBrokenEscape,
+    NotUtf8,
     Always,
     Never,
 }
@@ -42,21 +50,23 @@ impl Operator {
         let number =
             || argument.trim().parse::<i64>().map_err(|_| format!("`{argument}` is not a number"));
         Ok(match name.to_ascii_lowercase().as_str() {
-            "rx" => Self::Matches(expression(&format!("(?s-u){argument}"), budget)?),
+            "rx" => Self::Matches(Expression::new(argument, budget)?),
             "pm" => words(argument.split_whitespace(), budget)?,
             "pmfromfile" | "pmf" => {
-                let name = argument.rsplit('/').next().unwrap_or(argument);
-                let text = files
-                    .text(name)
-                    .ok_or_else(|| format!("the file `{name}` was not given with the rule"))?;
-                let lines = text.lines().map(str::trim);
-                let kept = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
-                words(kept, budget)?
+                let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+                let text = |name: String| {
+                    files
+                        .text(&name)
+                        .ok_or_else(|| format!("the file `{name}` was not given with the rule"))
+                };
+                let texts = argument.split_whitespace().map(|path| text(name(path)));
+                let texts: Vec<&str> = texts.collect::<Result<_, _>>()?;
+                words(texts.iter().copied().flat_map(word_lines), budget)?
             }
             "contains" | "strmatch" => Self::Contains(bytes()),
             "containsword" => {
                 let word = regex::escape(argument);
-                Self::Matches(expression(&format!("(?-u)(?:^|\\W){word}(?:\\W|$)"), budget)?)
+                Self::Matches(Expression::new(&format!("(?:^|\\W){word}(?:\\W|$)"), budget)?)
             }
             "streq" => Self::Equals(bytes()),
             "beginswith" => Self::BeginsWith(bytes()),
@@ -68,18 +78,34 @@ impl Operator {
             "gt" => Self::Between(number()?.saturating_add(1), i64::MAX),
             "le" => Self::Between(i64::MIN, number()?),
             "lt" => Self::Between(i64::MIN, number()?.saturating_sub(1)),
+            "validatebyterange" => Self::HasOtherByte(byte_ranges(argument)?),
+            "validateurlencoding" => Self::HasBrokenEscape,
+            "validateutf8encoding" => Self::NotUtf8,
             "unconditionalmatch" => Self::Always,
             "nomatch" => Self::Never,
             _ => return Err(format!("the operator @{name} is not supported").into()),
         })
     }
 
-    pub(super) fn accepts(&self, value: &[u8]) -> bool {
+    /// Tests a value. With `captures`, the texts of an accepted value's groups are returned.
+    pub(super) fn search(&self, value: &[u8], captures: bool) -> Search {
+        match self {
+            Self::Matches(expression) => expression.search(value, captures),
+            Self::HasWord(words) => match words.find(value) {
+                Some(found) => Search::Match(vec![value[found.range()].to_vec()]),
+                None => Search::Nothing,
+            },
+            operator if operator.accepts(value) => Search::Match(vec![value.to_vec()]),
+            _ => Search::Nothing,
+        }
+    }
+
+    fn accepts(&self, value: &[u8]) -> bool {
         let contains = |whole: &[u8], part: &[u8]| {
             part.is_empty() || whole.windows(part.len()).any(|window| window == part)
         };
         match self {
-            Self::Matches(regex) => regex.is_match(value),
+            Self::Matches(_) | Self::HasWord(_) => false,
             Self::Contains(text) => contains(value, text),
             Self::Equals(text) => value == text,
             Self::BeginsWith(text) => value.starts_with(text),
@@ -90,34 +116,61 @@ impl Operator {
                 let number = std::str::from_utf8(value).ok().and_then(|it| it.trim().parse().ok());
                 (*min..=*max).contains(&number.unwrap_or(0))
             }
+            Self::HasOtherByte(known) => value.iter().any(|byte| !known[usize::from(*byte)]),
+            Self::HasBrokenEscape => has_broken_escape(value),
+            Self::NotUtf8 => std::str::from_utf8(value).is_err(),
             Self::Always => true,
-            Self::Variable(..) | Self::Never => false,
+            Self::Never => false,
         }
     }
 }
 
-/// An operator that finds one of some texts, without regard to upper and lower case.
-fn words<'t>(
-    texts: impl Iterator<Item = &'t str>,
-    budget: &PatternBudget,
-) -> Result<Operator, Reason> {
-    let texts: Vec<String> = texts.map(regex::escape).collect();
-    if texts.is_empty() {
-        Ok(Operator::Never)
-    } else {
-        Ok(Operator::Matches(expression(&format!("(?i-u){}", texts.join("|")), budget)?))
-    }
+/// The words of a file: its lines without comments.
+fn word_lines(text: &str) -> impl Iterator<Item = &str> + Clone {
+    let lines = text.lines().map(str::trim);
+    lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-fn expression(text: &str, budget: &PatternBudget) -> Result<BoundedRegex, Reason> {
-    let builder = &mut RegexBuilder::new(text);
-    let built = BoundedRegex::build(builder, text.len(), REGEX_BYTES_MAX, budget);
-    built.map_err(|error| {
-        let text = error.to_string();
-        let last = text.lines().last().unwrap_or_default().trim();
-        format!("the expression cannot be translated: {}", last.trim_start_matches("error: "))
-            .into()
-    })
+/// An operator that finds one of some texts, without regard to upper and lower case.
+fn words<'t>(
+    texts: impl Iterator<Item = &'t str> + Clone,
+    budget: &PatternBudget,
+) -> Result<Operator, Reason> {
+    let bytes: usize = texts.clone().map(str::len).sum();
+    if bytes == 0 {
+        return Ok(Operator::Never);
+    }
+    let too_large = || Reason::from("the list has more than 4 MiB of words");
+    let build = |_| AhoCorasick::builder().ascii_case_insensitive(true).build(texts.clone()).ok();
+    let build = |size| build(size).ok_or_else(too_large);
+    if bytes > WORDS_BYTES_MAX {
+        return Err(too_large());
+    }
+    let program_bytes = bytes * WORD_PROGRAM_BYTES;
+    let words = budget.fit(bytes, program_bytes, |_| false, |_| too_large(), build)?;
+    Ok(Operator::HasWord(words))
+}
+
+/// The bytes of `@validateByteRange`: numbers and ranges of them.
+fn byte_ranges(text: &str) -> Result<Box<[bool; 256]>, Reason> {
+    let mut known = Box::new([false; 256]);
+    for part in text.split(',').map(str::trim) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| text.trim().parse::<u8>().ok();
+        let (Some(first), Some(last)) = (number(first), number(last)) else {
+            return Err(format!("`{part}` is not a range of bytes (0 to 255)").into());
+        };
+        (first..=last).for_each(|byte| known[usize::from(byte)] = true);
+    }
+    Ok(known)
+}
+
+fn has_broken_escape(value: &[u8]) -> bool {
+    let is_broken = |at: usize| {
+        let digits = value.get(at + 1..at + 3);
+        !digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    };
+    value.iter().enumerate().any(|(at, byte)| *byte == b'%' && is_broken(at))
 }
 
 fn networks(text: &str) -> Result<Vec<AddressBlock>, Reason> {
@@ -133,7 +186,7 @@ fn networks(text: &str) -> Result<Vec<AddressBlock>, Reason> {
 
 #[cfg(test)]
 mod tests {
-    use super::Operator;
+    use super::{Operator, Search};
     use crate::files::RuleFiles;
 
     #[test]
@@ -153,17 +206,19 @@ mod tests {
             ("ipMatch", "192.0.2.0/24,2001:db8::1", "192.0.2.9", "192.0.3.9"),
             ("ge", "5", "5", "4"),
             ("lt", "5", "4", "5"),
+            ("validateByteRange", "32-36,38-126", "a%", "a b"),
+            ("validateUrlEncoding", "", "%4", "%41"),
             ("unconditionalMatch", "", "x", ""),
         ] {
             let operator = Operator::new(name, argument, &files).expect(name);
-            assert!(operator.accepts(accepted.as_bytes()), "{name} {accepted}");
-            let always = name == "unconditionalMatch";
-            assert!(always || !operator.accepts(refused.as_bytes()), "{name} {refused}");
+            let accepts = |text: &str| operator.search(text.as_bytes(), false) != Search::Nothing;
+            assert!(accepts(accepted), "{name} {accepted}");
+            assert!(name == "unconditionalMatch" || !accepts(refused), "{name} {refused}");
         }
         for (name, argument, reason) in [
             ("detectSQLi", "", "not supported"),
-            ("rx", "(?<!a)b", "cannot be translated"),
-            ("rx", "(", "cannot be translated"),
+            ("rx", "(", "the syntax of the expression"),
+            ("validateByteRange", "1-300", "not a range of bytes"),
             ("pmFromFile", "other.data", "the file `other.data` was not given"),
             ("ge", "x", "not a number"),
             ("ipMatch", "x", "not a network"),

@@ -2,11 +2,13 @@
 //!
 //! Follows the reference manual of ModSecurity 2.9, "Transformation functions".
 
+use super::decode;
+
 /// A transformation of a value.
 pub(super) type Transform = fn(&[u8]) -> Vec<u8>;
 
 /// The transformations that are known, by their names in lower case.
-const TRANSFORMS: [(&str, Transform); 18] = [
+const TRANSFORMS: [(&str, Transform); 28] = [
     ("lowercase", |value| value.to_ascii_lowercase()),
     ("uppercase", |value| value.to_ascii_uppercase()),
     ("urldecode", |value| url_decode(value, false)),
@@ -25,6 +27,16 @@ const TRANSFORMS: [(&str, Transform); 18] = [
     ("utf8tounicode", utf8_to_unicode),
     ("htmlentitydecode", html_entity_decode),
     ("length", |value| value.len().to_string().into_bytes()),
+    ("jsdecode", decode::js_decode),
+    ("cssdecode", decode::css_decode),
+    ("escapeseqdecode", decode::escape_sequence_decode),
+    ("base64decode", decode::base64_decode),
+    ("hexencode", decode::hex_encode),
+    ("hexdecode", decode::hex_decode),
+    ("sqlhexdecode", decode::sql_hex_decode),
+    ("replacecomments", decode::replace_comments),
+    ("removecommentschar", decode::remove_comment_characters),
+    ("replacenulls", replace_nulls),
 ];
 
 /// The transformation with a name; `None` if it is not known.
@@ -33,12 +45,16 @@ pub(super) fn transform(name: &str) -> Option<Transform> {
     TRANSFORMS.iter().find(|(known, _)| *known == name).map(|(_, transform)| *transform)
 }
 
-fn is_space(byte: u8) -> bool {
+pub(super) fn is_space(byte: u8) -> bool {
     byte.is_ascii_whitespace() || byte == 0x0b || byte == 0xa0
 }
 
 fn without(value: &[u8], is_removed: impl Fn(u8) -> bool) -> Vec<u8> {
     value.iter().copied().filter(|byte| !is_removed(*byte)).collect()
+}
+
+fn replace_nulls(value: &[u8]) -> Vec<u8> {
+    value.iter().map(|byte| if *byte == 0 { b' ' } else { *byte }).collect()
 }
 
 fn compress_whitespace(value: &[u8]) -> Vec<u8> {
@@ -84,6 +100,18 @@ pub(super) fn url_decode(value: &[u8], is_unicode: bool) -> Vec<u8> {
         };
         decoded.push(text.unwrap_or(*byte));
         at += if text.is_some() { length } else { 1 };
+    }
+    decoded
+}
+
+/// Decodes `%xx`, as in a path. Invalid escapes are unchanged.
+pub(super) fn percent_decode(value: &[u8]) -> Vec<u8> {
+    let mut decoded = Vec::with_capacity(value.len());
+    let mut rest = value;
+    while let Some((byte, after)) = rest.split_first() {
+        let character = after.get(..2).and_then(hex).filter(|_| *byte == b'%');
+        decoded.push(character.unwrap_or(*byte));
+        rest = if character.is_some() { &after[2..] } else { after };
     }
     decoded
 }
@@ -221,10 +249,21 @@ mod tests {
             ("utf8toUnicode", "a\u{ff0f}é", "a%uff0f%u00e9"),
             ("htmlEntityDecode", "&lt;a&#x2f;&#46;&amp;b&x;&", "<a/.&b&x;&"),
             ("length", "abcd", "4"),
+            ("jsDecode", r"\u0061\uff1c\x3c\74\477\n\q\", "a<<<'7\nq\\"),
+            ("jsDecode", r"\u00zz\x4", "u00zzx4"),
+            ("cssDecode", "\\61 b\\00003cx\\ff1c\\\n\\z\\", "ab<x<z"),
+            ("escapeSeqDecode", r"\x41\101\n\q\?", "AA\nq?"),
+            ("base64Decode", "YWJj-ZGVm", "abc"),
+            ("hexEncode", "aZ", "615a"),
+            ("hexDecode", "615a", "aZ"),
+            ("sqlHexDecode", "a0x414x0x", "aA4x0x"),
+            ("replaceComments", "a/* b */c*//*d", "a c*/ "),
+            ("removeCommentsChar", "a/*b*/--c#<!--d-->", "abcd"),
+            ("replaceNulls", "a\0b", "a b"),
         ] {
             let found = transform(name).expect(name)(value.as_bytes());
             assert_eq!(String::from_utf8_lossy(&found), expected, "{name} {value}");
         }
-        assert!(transform("sqlHexDecode").is_none());
+        assert!(transform("sha1").is_none());
     }
 }

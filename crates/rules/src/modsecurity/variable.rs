@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 
-use weir_core::{Field, FieldAccessor, Record, RecordFields};
+use weir_core::{Field, FieldAccessor, PatternBudget, Record, RecordFields};
 
-use super::transform::url_decode;
+use super::expression::{Expression, Search};
+use super::transform::{percent_decode, url_decode};
 use crate::error::Reason;
 
 /// The part of a request that a rule tests.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) enum Source {
     Uri,
     RequestLine,
@@ -17,22 +18,69 @@ pub(super) enum Source {
     Filename,
     Basename,
     QueryString,
-    /// The values of the query's parameters; of one of them if it is named.
-    Arguments(Option<String>),
-    ArgumentNames,
+    /// The values of the query's parameters.
+    Arguments(Names),
+    ArgumentNames(Names),
     /// A header, or another field of the log by its name in it.
     LogField(String),
     /// One of [`LOGGED_HEADERS`], if the log has it.
     Header(&'static str),
-    /// A variable of the transaction.
-    Transaction(String),
+    /// Variables of the transaction.
+    Transaction(Names),
+    /// The last value that the rule matched so far.
+    Matched,
+    /// The values that the last link of the chain matched.
+    AllMatched,
+}
+
+/// The members of a collection that a variable means.
+#[derive(Debug, Clone)]
+pub(super) enum Names {
+    All,
+    /// The one with this name, in lower case.
+    One(String),
+    /// Those whose names an expression matches.
+    Matching(Expression),
+}
+
+impl Names {
+    /// # Errors
+    /// If the name is an expression that is not valid.
+    fn new(text: Option<&str>) -> Result<Self, Reason> {
+        let Some(text) = text else { return Ok(Self::All) };
+        match text.strip_prefix('/').and_then(|text| text.strip_suffix('/')) {
+            Some(expression) => {
+                let expression = format!("(?i){expression}");
+                Expression::new(&expression, &PatternBudget::default()).map(Self::Matching)
+            }
+            None => Ok(Self::One(text.to_ascii_lowercase())),
+        }
+    }
+
+    /// The name, if only one is meant.
+    pub(super) fn single(&self) -> Option<&str> {
+        match self {
+            Self::One(name) => Some(name),
+            Self::All | Self::Matching(_) => None,
+        }
+    }
+
+    pub(super) fn has(&self, name: &[u8]) -> bool {
+        match self {
+            Self::All => true,
+            Self::One(one) => one.as_bytes().eq_ignore_ascii_case(name),
+            Self::Matching(expression) => {
+                matches!(expression.search(name, false), Search::Match(_))
+            }
+        }
+    }
 }
 
 /// The fields with the headers that most logs have.
 const LOGGED_HEADERS: [&str; 3] = ["user_agent", "referer", "host"];
 
 /// A variable of a rule.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) struct Variable {
     pub(super) source: Source,
     /// Whether the variable is the number of values.
@@ -57,7 +105,6 @@ pub(super) fn variables(text: &str) -> Result<(Vec<Variable>, Vec<String>), Reas
                 missing.extend(Some(text.to_owned()).filter(|_| may_lack && !variable.is_excluded));
                 known.push(variable);
             }
-            Err(reason) if text.starts_with("!ARGS") => return Err(reason),
             Err(_) if text.starts_with('!') => {}
             Err(_) if text == "REQUEST_HEADERS" => {
                 missing.push(text.to_owned());
@@ -71,12 +118,19 @@ pub(super) fn variables(text: &str) -> Result<(Vec<Variable>, Vec<String>), Reas
         }
     }
     if known.iter().all(|variable| variable.is_excluded) {
-        return Err(format!("{} is not in an access log", missing.join(", ")).into());
+        // One of them is enough to say which part of a request the rule is about.
+        let first = missing.first().map_or("", |name| name.trim_start_matches('&'));
+        let collection = first.split_once([':', '/']).map_or(first, |(collection, _)| collection);
+        return Err(format!("`{collection}` is not in an access log").into());
     }
     Ok((known, missing))
 }
 
-fn variable(whole: &str) -> Result<Variable, Reason> {
+/// Reads a variable.
+///
+/// # Errors
+/// The reason, if an access log does not have it.
+pub(super) fn variable(whole: &str) -> Result<Variable, Reason> {
     let (is_excluded, text) = flag(whole, '!');
     let (is_count, text) = flag(text, '&');
     let (name, part) = match text.split_once(':') {
@@ -91,18 +145,15 @@ fn variable(whole: &str) -> Result<Variable, Reason> {
         ("REQUEST_FILENAME", None) => Source::Filename,
         ("REQUEST_BASENAME", None) => Source::Basename,
         ("QUERY_STRING", None) => Source::QueryString,
-        ("ARGS" | "ARGS_GET", part) if part.is_none_or(|part| !part.starts_with('/')) => {
-            Source::Arguments(part.map(str::to_owned))
-        }
-        ("ARGS_NAMES" | "ARGS_GET_NAMES", None) => Source::ArgumentNames,
+        ("ARGS" | "ARGS_GET", part) => Source::Arguments(Names::new(part)?),
+        ("ARGS_NAMES" | "ARGS_GET_NAMES", part) => Source::ArgumentNames(Names::new(part)?),
         ("REMOTE_ADDR", None) => Source::LogField("client".to_owned()),
         ("REMOTE_USER", None) => Source::LogField("user".to_owned()),
         ("REQUEST_HEADERS", Some(header)) => Source::LogField(header_field(header)),
-        ("TX", Some(name))
-            if !name.starts_with(|next: char| next == '/' || next.is_ascii_digit()) =>
-        {
-            Source::Transaction(name.to_ascii_lowercase())
-        }
+        ("RESPONSE_STATUS", None) => Source::LogField("status".to_owned()),
+        ("TX", part) => Source::Transaction(Names::new(part)?),
+        ("MATCHED_VAR", None) => Source::Matched,
+        ("MATCHED_VARS", None) => Source::AllMatched,
         _ => return Err(format!("{text} is not in an access log").into()),
     };
     Ok(Variable { source, is_count, is_excluded })
@@ -127,12 +178,32 @@ fn header_field(name: &str) -> String {
 /// The field that a source needs.
 pub(super) fn needed_field(source: &Source) -> Option<&str> {
     Some(match source {
-        Source::Transaction(_) | Source::Header(_) => return None,
+        Source::Header(_) => return None,
+        source if source.is_derived() => return None,
         Source::LogField(name) => name,
         Source::Method => "method",
         Source::Protocol => "protocol",
         _ => "path",
     })
+}
+
+impl Source {
+    /// Whether it is computed by the rules, and not a part of the request.
+    pub(super) fn is_derived(&self) -> bool {
+        matches!(self, Self::Transaction(_) | Self::Matched | Self::AllMatched)
+    }
+
+    /// Whether an exclusion of this source excludes a member of another one.
+    fn covers(&self, other: &Self, name: &[u8]) -> bool {
+        match (self, other) {
+            (Self::Arguments(names), Self::Arguments(_))
+            | (Self::ArgumentNames(names), Self::ArgumentNames(_)) => names.has(name),
+            (Self::LogField(field), Self::LogField(other)) => field == other,
+            (Self::LogField(field), Self::Header(other)) => field == other,
+            (Self::Arguments(_) | Self::ArgumentNames(_) | Self::Transaction(_), _) => false,
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        }
+    }
 }
 
 /// The request of a record, as ModSecurity sees it: without the escapes of the log.
@@ -141,6 +212,8 @@ pub(super) struct Request {
     pub(super) method: Vec<u8>,
     pub(super) protocol: Vec<u8>,
     pub(super) path: Vec<u8>,
+    /// Whether `REQUEST_FILENAME` and `REQUEST_BASENAME` are decoded. Apache does it after phase 1.
+    pub(super) is_decoded: bool,
     pub(super) query: Option<Vec<u8>>,
     /// The whole line, if it is not a valid request line.
     pub(super) line: Option<Vec<u8>>,
@@ -153,9 +226,14 @@ impl Request {
             method: text(Field::Method).unwrap_or_default(),
             protocol: text(Field::Protocol).unwrap_or_default(),
             path: text(Field::Path).unwrap_or_default(),
+            is_decoded: false,
             query: text(Field::Query),
             line: text(Field::Request),
         }
+    }
+
+    fn filename(&self) -> Vec<u8> {
+        if self.is_decoded { percent_decode(&self.path) } else { self.path.clone() }
     }
 
     fn uri(&self) -> Vec<u8> {
@@ -187,13 +265,14 @@ impl Request {
         fields: &RecordFields,
         excluded: &[&Source],
     ) -> Vec<Vec<u8>> {
-        let is_excluded = |name: &[u8]| {
-            excluded.iter().any(|other| match other {
-                Source::Arguments(Some(other)) => other.as_bytes().eq_ignore_ascii_case(name),
-                _ => false,
-            })
+        let is_excluded = |name: &[u8]| excluded.iter().any(|other| other.covers(source, name));
+        let arguments = |names: &Names| {
+            let pairs = self.arguments().into_iter();
+            pairs.filter(|(name, _)| names.has(name) && !is_excluded(name)).collect::<Vec<_>>()
         };
-        let arguments = || self.arguments().into_iter().filter(|(name, _)| !is_excluded(name));
+        if !matches!(source, Source::Arguments(_) | Source::ArgumentNames(_)) && is_excluded(b"") {
+            return Vec::new();
+        }
         match source {
             Source::Uri => vec![self.uri()],
             Source::RequestLine => vec![match &self.line {
@@ -202,24 +281,18 @@ impl Request {
             }],
             Source::Method => vec![self.method.clone()],
             Source::Protocol => vec![self.protocol.clone()],
-            Source::Filename => vec![self.path.clone()],
+            Source::Filename => vec![self.filename()],
             Source::Basename => {
-                let from = self.path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
-                vec![self.path[from..].to_vec()]
+                let path = self.filename();
+                let from = path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
+                vec![path[from..].to_vec()]
             }
             Source::QueryString => vec![self.query.clone().unwrap_or_default()],
-            Source::Arguments(None) => arguments().map(|(_, value)| value).collect(),
-            Source::Arguments(Some(named)) => arguments()
-                .filter(|(name, _)| name.eq_ignore_ascii_case(named.as_bytes()))
-                .map(|(_, value)| value)
-                .collect(),
-            Source::ArgumentNames => arguments().map(|(name, _)| name).collect(),
+            Source::Arguments(names) => arguments(names).into_iter().map(|it| it.1).collect(),
+            Source::ArgumentNames(names) => arguments(names).into_iter().map(|it| it.0).collect(),
             Source::LogField(name) => field(name, record, fields).into_iter().collect(),
-            Source::Header(name) if excluded.contains(&&Source::LogField((*name).to_owned())) => {
-                Vec::new()
-            }
             Source::Header(name) => field(name, record, fields).into_iter().collect(),
-            Source::Transaction(_) => Vec::new(),
+            Source::Transaction(_) | Source::Matched | Source::AllMatched => Vec::new(),
         }
     }
 }
