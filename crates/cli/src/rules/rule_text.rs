@@ -25,6 +25,8 @@ pub(super) struct RuleText {
     /// What could not be included, each a sentence with its place.
     pub(super) mistakes: Vec<String>,
     files: usize,
+    /// Whether a limit was reached, so that nothing more is included.
+    is_full: bool,
 }
 
 /// A line that includes files.
@@ -72,6 +74,9 @@ impl RuleText {
 
     /// Appends the files that a line of a file includes.
     fn include(&mut self, file: &Path, include: &Include<'_>, depth: usize, place: &str) {
+        if self.is_full {
+            return;
+        }
         let paths = include.paths(file);
         if paths.is_empty() && !include.is_optional {
             let pattern = include.pattern;
@@ -81,6 +86,9 @@ impl RuleText {
             ));
         }
         for path in paths {
+            if self.is_full {
+                return;
+            }
             let text = match read(&path) {
                 Ok(text) => text,
                 Err(reason) => {
@@ -101,7 +109,7 @@ impl RuleText {
                 }
             };
             self.mistakes.push(format!("{place}: more than {limit}; the rest is left out"));
-            return;
+            self.is_full = true;
         }
     }
 

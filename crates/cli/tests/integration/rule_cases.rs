@@ -72,7 +72,7 @@ fn words(command: &str) -> Vec<String> {
 fn assert_fits(line: &str) {
     let object: Value =
         serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
-    let name = if object["rules"].is_null() { "decisions" } else { "rules" };
+    let name = if object["verdict"].is_null() { "rules" } else { "decisions" };
     let path = format!("{}/../../docs/schema/{name}.json", env!("CARGO_MANIFEST_DIR"));
     let schema = fs::read_to_string(path).expect("the schema");
     let schema: Value = serde_json::from_str(&schema).expect("JSON");

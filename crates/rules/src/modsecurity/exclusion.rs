@@ -3,9 +3,8 @@
 
 use weir_core::PatternBudget;
 
-use super::expression::{Expression, Search};
-use super::language::SecRule;
-use super::variable::{Source, variable};
+use super::expression::Expression;
+use super::variable::{LOGGED_HEADERS, Source, split_variables, variable};
 use crate::error::Reason;
 
 /// Whether rules are evaluated for the rest of a transaction.
@@ -27,13 +26,16 @@ pub(super) enum Control {
 /// Rules that are not evaluated, or a variable that they do not test.
 #[derive(Debug, Clone)]
 pub(super) struct Exclusion {
-    rules: Rules,
+    pub(super) rules: Selection,
+    /// The numbers of the rules, once all are known.
+    pub(super) numbers: Vec<u32>,
     /// The variables that they do not test; `None` if they are not evaluated at all.
     pub(super) targets: Option<Vec<Source>>,
 }
 
+/// The rules that an exclusion is about.
 #[derive(Debug, Clone)]
-enum Rules {
+pub(super) enum Selection {
     /// By ranges of their ids.
     Ids(Vec<(u64, u64)>),
     /// By an expression that matches one of their tags.
@@ -75,23 +77,32 @@ impl Control {
                 };
                 return Ok(Some(Self::SetMode(mode)));
             }
-            () if is("ruleRemoveById") || is("ruleRemoveTargetById") => Rules::of_ids(rules)?,
+            () if is("ruleRemoveById") || is("ruleRemoveTargetById") => Selection::of_ids(rules)?,
             () if is("ruleRemoveByTag") || is("ruleRemoveTargetByTag") => {
-                Rules::Tag(Expression::new(rules, budget)?)
+                Selection::Tag(Expression::new(rules, budget)?)
             }
             () => return Err(format!("the action `ctl:{name}` is not supported").into()),
         };
-        Ok(Exclusion::new(rules, target).map(Self::Exclude))
+        Ok(Exclusion::new(rules, target, budget).map(Self::Exclude))
     }
 }
 
 impl Exclusion {
     /// An exclusion; `None` if an access log does not have the target.
-    fn new(rules: Rules, target: Option<&str>) -> Option<Self> {
-        let Some(target) = target else { return Some(Self { rules, targets: None }) };
-        let source = |text: &str| variable(text.trim_start_matches('!')).ok().map(|it| it.source);
-        let targets: Vec<Source> = target.split([',', '|']).filter_map(source).collect();
-        (!targets.is_empty()).then_some(Self { rules, targets: Some(targets) })
+    fn new(rules: Selection, target: Option<&str>, budget: &PatternBudget) -> Option<Self> {
+        let numbers = Vec::new();
+        let Some(target) = target else { return Some(Self { rules, numbers, targets: None }) };
+        let mut targets = Vec::new();
+        for text in split_variables(target).iter().map(|text| text.trim_start_matches('!')) {
+            match variable(text, budget) {
+                Ok(variable) => targets.push(variable.source),
+                Err(_) if text.eq_ignore_ascii_case("REQUEST_HEADERS") => {
+                    targets.extend(LOGGED_HEADERS.map(Source::Header));
+                }
+                Err(_) => {}
+            }
+        }
+        (!targets.is_empty()).then_some(Self { rules, numbers, targets: Some(targets) })
     }
 
     /// Reads a directive that excludes something from the rules before it; `None` if there is no
@@ -106,37 +117,29 @@ impl Exclusion {
     ) -> Result<Option<Self>, Reason> {
         let is = |other: &str| name.eq_ignore_ascii_case(other);
         match arguments {
-            ids if is("SecRuleRemoveById") => Ok(Self::new(Rules::of_ids(&ids.join(","))?, None)),
+            ids if is("SecRuleRemoveById") => {
+                Ok(Self::new(Selection::of_ids(&ids.join(","))?, None, budget))
+            }
             [tag] if is("SecRuleRemoveByTag") => {
-                Ok(Self::new(Rules::Tag(Expression::new(tag, budget)?), None))
+                Ok(Self::new(Selection::Tag(Expression::new(tag, budget)?), None, budget))
             }
-            [ids, target] if is("SecRuleUpdateTargetById") && target.starts_with('!') => {
-                Ok(Self::new(Rules::of_ids(ids)?, Some(target)))
+            [ids, target] if is("SecRuleUpdateTargetById") && only_excludes(target) => {
+                Ok(Self::new(Selection::of_ids(ids)?, Some(target), budget))
             }
-            [tag, target] if is("SecRuleUpdateTargetByTag") && target.starts_with('!') => {
-                Ok(Self::new(Rules::Tag(Expression::new(tag, budget)?), Some(target)))
+            [tag, target] if is("SecRuleUpdateTargetByTag") && only_excludes(target) => {
+                Ok(Self::new(Selection::Tag(Expression::new(tag, budget)?), Some(target), budget))
             }
             _ => Err(format!("`{name}` is not followed").into()),
         }
     }
-
-    pub(super) fn has(&self, rule: &SecRule) -> bool {
-        match &self.rules {
-            Rules::Ids(ranges) => {
-                let id = rule.id.parse::<u64>();
-                id.is_ok_and(|id| ranges.iter().any(|(first, last)| (*first..=*last).contains(&id)))
-            }
-            Rules::Tag(expression) => {
-                let accepts = |tag: &String| {
-                    matches!(expression.search(tag.as_bytes(), false), Search::Match(_))
-                };
-                rule.tags.iter().any(accepts)
-            }
-        }
-    }
 }
 
-impl Rules {
+/// Whether a list of targets only excludes variables, and adds none.
+fn only_excludes(targets: &str) -> bool {
+    split_variables(targets).iter().all(|target| target.starts_with('!'))
+}
+
+impl Selection {
     fn of_ids(text: &str) -> Result<Self, Reason> {
         let range = |part: &str| {
             let (first, last) = part.split_once('-').unwrap_or((part, part));

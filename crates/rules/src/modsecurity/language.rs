@@ -71,12 +71,15 @@ pub(super) struct SecRule {
 pub(super) enum Directive {
     Rule(Box<SecRule>),
     Marker(String),
-    /// An exclusion from the rules before it.
-    Exclude(Exclusion),
+    /// An exclusion from the rules before it, and its place.
+    Exclude(Exclusion, Range<usize>),
 }
 
 /// The phase after the response, in which nothing can be denied.
 pub(super) const PHASE_LOGGING: u8 = 5;
+
+/// The most transformations of a rule.
+const TRANSFORMS_MAX: usize = 64;
 
 /// An argument of a line, without its quotation marks, and its place.
 struct Argument {
@@ -174,7 +177,9 @@ impl Reader {
                 let texts: Vec<&str> = arguments.iter().map(|it| &*it.text).collect();
                 match Exclusion::of_directive(&name.text, &texts, files.budget()) {
                     Ok(exclusion) => {
-                        self.directives.extend(exclusion.map(Directive::Exclude));
+                        let place = || name.range.clone();
+                        let directive = exclusion.map(|it| Directive::Exclude(it, place()));
+                        self.directives.extend(directive);
                     }
                     Err(reason) => self.notes.push(reason.at(name.range.clone())),
                 }
@@ -331,7 +336,7 @@ fn rule(
     let mut rule =
         SecRule { range: name.range.clone(), inherits_disruption: true, ..defaults.clone() };
     if let Some((named, operator)) = test {
-        match variables(&named.text) {
+        match variables(&named.text, files.budget()) {
             Ok((known, missing)) => (rule.variables, rule.missing) = (known, missing),
             Err(obstacle) => rule.obstacle = Some(obstacle),
         }
@@ -397,7 +402,7 @@ impl SecRule {
         };
         self.is_negated = is_negated;
         let argument = argument.trim_start();
-        let template = Template::new(argument);
+        let template = Template::new(argument, files.budget());
         if template.is_dynamic() {
             return self.read_dynamic_operator(name, template);
         }
@@ -446,6 +451,9 @@ impl SecRule {
             "chain" => self.is_chained = true,
             "skipAfter" => self.skip_after = Some(value.to_owned()),
             "t" if value == "none" => self.transforms.clear(),
+            "t" if self.transforms.len() >= TRANSFORMS_MAX => {
+                self.hinder(format!("more than {TRANSFORMS_MAX} transformations"));
+            }
             "t" => match transform(value) {
                 Some(transform) => self.transforms.push(transform),
                 None => self.hinder(format!("the transformation t:{value} is not supported")),
@@ -453,7 +461,7 @@ impl SecRule {
             "setvar" if value.split('=').next().is_some_and(|name| name.contains("%{")) => {
                 self.hinder("the name of a variable that the rule sets is computed");
             }
-            "setvar" => self.sets.extend(SetVariable::new(value)),
+            "setvar" => self.sets.extend(SetVariable::new(value, files.budget())),
             "tag" => self.tags.push(value.to_owned()),
             "capture" => self.captures = true,
             "multiMatch" => self.tests_each_step = true,

@@ -3,9 +3,11 @@
 use std::net::IpAddr;
 
 use aho_corasick::AhoCorasick;
+use memchr::memmem;
 use weir_core::{AddressBlock, PatternBudget};
 
 use super::expression::{Expression, Search};
+use super::transaction::number;
 use crate::error::Reason;
 use crate::files::RuleFiles;
 
@@ -87,6 +89,11 @@ impl Operator {
         })
     }
 
+    /// Whether a search may take many steps.
+    pub(super) fn backtracks(&self) -> bool {
+        matches!(self, Self::Matches(Expression::Backtracking(..)))
+    }
+
     /// Tests a value. With `captures`, the texts of an accepted value's groups are returned.
     pub(super) fn search(&self, value: &[u8], captures: bool) -> Search {
         match self {
@@ -101,9 +108,7 @@ impl Operator {
     }
 
     fn accepts(&self, value: &[u8]) -> bool {
-        let contains = |whole: &[u8], part: &[u8]| {
-            part.is_empty() || whole.windows(part.len()).any(|window| window == part)
-        };
+        let contains = |whole: &[u8], part: &[u8]| memmem::find(whole, part).is_some();
         match self {
             Self::Matches(_) | Self::HasWord(_) => false,
             Self::Contains(text) => contains(value, text),
@@ -112,10 +117,7 @@ impl Operator {
             Self::EndsWith(text) => value.ends_with(text),
             Self::Within(text) => contains(text, value),
             Self::InNetworks(networks) => AddressBlock::any_contains(networks, value),
-            Self::Between(min, max) => {
-                let number = std::str::from_utf8(value).ok().and_then(|it| it.trim().parse().ok());
-                (*min..=*max).contains(&number.unwrap_or(0))
-            }
+            Self::Between(min, max) => (*min..=*max).contains(&number(value)),
             Self::HasOtherByte(known) => value.iter().any(|byte| !known[usize::from(*byte)]),
             Self::HasBrokenEscape => has_broken_escape(value),
             Self::NotUtf8 => std::str::from_utf8(value).is_err(),

@@ -52,7 +52,7 @@ impl Writer {
             rest = self.literal(rest, ']');
         }
         while let Some(next) = rest.chars().next() {
-            let posix = rest.strip_prefix("[:").and_then(|name| name.find(":]"));
+            let posix = rest.strip_prefix("[:").and_then(posix_name);
             rest = match (next, posix) {
                 (']', _) => return self.keep(rest, next),
                 ('[', Some(length)) => {
@@ -122,12 +122,20 @@ pub(super) fn has_possessive(translated: &str) -> bool {
     false
 }
 
+/// The length of the name of a class such as `[:alnum:]`, after its `[:`.
+fn posix_name(text: &str) -> Option<usize> {
+    let is_other = |byte: u8| !byte.is_ascii_lowercase() && byte != b'^';
+    let length = text.bytes().position(is_other)?;
+    text[length..].starts_with(":]").then_some(length)
+}
+
 /// Whether a text begins with a repetition such as `{2,3}`.
 fn is_repetition(text: &str) -> bool {
-    let Some((inner, _)) = text[1..].split_once('}') else { return false };
-    let (min, max) = inner.split_once(',').unwrap_or((inner, ""));
-    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    !min.is_empty() && is_number(min) && is_number(max)
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let min = digits(&text[1..]);
+    let rest = &text[1 + min..];
+    let rest = rest.strip_prefix(',').map_or(rest, |max| &max[digits(max)..]);
+    min > 0 && rest.starts_with('}')
 }
 
 #[cfg(test)]
@@ -155,6 +163,8 @@ mod tests {
                 r"[0-9A-Za-z_][0-9A-Za-z_-][0-9][\t-\r ][\x08]",
             ),
             (r"\\[\\", r"\\[\\", r"\\[\\"),
+            (r"a{,}b{2}c{2,3}d{2x}", r"a\{,}b{2}c{2,3}d\{2x}", ""),
+            (r"[[:^a:][:a b:]]", r"[[:^a:]\[:a b:]]", ""),
         ] {
             assert_eq!(translated(text, Dialect::Bytes), bytes, "{text}");
             let expected = if characters.is_empty() { bytes } else { characters };

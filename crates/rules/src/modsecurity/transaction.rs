@@ -1,14 +1,14 @@
 //! The variables of a transaction, and the texts in rules that name them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use weir_core::{Record, RecordFields};
+use weir_core::{PatternBudget, Record, RecordFields};
 
 use super::exclusion::{EngineMode, Exclusion};
 use super::variable::{Request, Source, needed_field, variable};
 
 /// The most bytes of a variable's value. Rules may put a variable into itself again and again.
-const VALUE_BYTES_MAX: usize = 64 << 10;
+pub(super) const VALUE_BYTES_MAX: usize = 64 << 10;
 
 /// The state while the rules are evaluated for a request.
 pub(super) struct Transaction<'a> {
@@ -19,9 +19,13 @@ pub(super) struct Transaction<'a> {
     pub(super) variables: HashMap<String, Vec<u8>>,
     /// The values that the last link of a rule matched.
     pub(super) matched: Vec<Vec<u8>>,
-    /// What earlier rules exclude from later ones.
-    pub(super) exclusions: Vec<&'a Exclusion>,
+    /// The numbers of the rules that earlier ones have removed.
+    removed: HashSet<u32>,
+    /// By the number of a rule, the variables that earlier ones have excluded from it.
+    targets: HashMap<u32, Vec<&'a Source>>,
     pub(super) mode: EngineMode,
+    /// The number of searches that took too many steps.
+    pub(super) abandoned: u64,
 }
 
 /// A change of a variable of the transaction.
@@ -46,14 +50,14 @@ enum Piece {
 }
 
 impl Template {
-    pub(super) fn new(text: &str) -> Self {
+    pub(super) fn new(text: &str, budget: &PatternBudget) -> Self {
         let mut pieces = Vec::new();
         let mut rest = text;
         while let Some((before, inner)) = rest.split_once("%{") {
             let Some((name, after)) = inner.split_once('}') else { break };
             let name = name.replacen('.', ":", 1);
             pieces.push(Piece::Text(before.into()));
-            pieces.push(Piece::Variable(variable(&name).ok().map(|it| it.source)));
+            pieces.push(Piece::Variable(variable(&name, budget).ok().map(|it| it.source)));
             rest = after;
         }
         pieces.push(Piece::Text(rest.into()));
@@ -81,6 +85,9 @@ impl Template {
     pub(super) fn text(&self, transaction: &Transaction<'_>) -> Vec<u8> {
         let mut text = Vec::new();
         for piece in &self.0 {
+            if text.len() > VALUE_BYTES_MAX {
+                break;
+            }
             match piece {
                 Piece::Text(piece) => text.extend_from_slice(piece),
                 Piece::Variable(Some(source)) => {
@@ -98,7 +105,7 @@ impl Template {
 impl SetVariable {
     /// Reads a change of a variable of the transaction. Variables of other collections last longer
     /// than a request, and are left out.
-    pub(super) fn new(text: &str) -> Option<Self> {
+    pub(super) fn new(text: &str, budget: &PatternBudget) -> Option<Self> {
         let (name, value) = text.split_once('=').unwrap_or((text, "1"));
         let name = name.trim().to_ascii_lowercase();
         if let Some(name) = name.strip_prefix("!tx.") {
@@ -109,7 +116,7 @@ impl SetVariable {
             Some(sign @ ('+' | '-')) => (sign, &value[1..]),
             _ => ('=', value),
         };
-        Some(Self { name, operator, value: Template::new(value) })
+        Some(Self { name, operator, value: Template::new(value, budget) })
     }
 }
 
@@ -121,8 +128,10 @@ impl<'a> Transaction<'a> {
             fields,
             variables: HashMap::new(),
             matched: Vec::new(),
-            exclusions: Vec::new(),
+            removed: HashSet::new(),
+            targets: HashMap::new(),
             mode: EngineMode::On,
+            abandoned: 0,
         }
     }
 
@@ -162,6 +171,23 @@ impl<'a> Transaction<'a> {
             }
         };
         *known = sum.to_string().into_bytes();
+    }
+
+    /// Removes rules, or variables of them, for the rest of the transaction.
+    pub(super) fn exclude(&mut self, exclusion: &'a Exclusion) {
+        let numbers = exclusion.numbers.iter().copied();
+        match &exclusion.targets {
+            None => self.removed.extend(numbers),
+            Some(targets) => {
+                numbers.for_each(|number| self.targets.entry(number).or_default().extend(targets));
+            }
+        }
+    }
+
+    /// The variables that are excluded from a rule; `None` if the rule is removed.
+    pub(super) fn excluded(&self, number: u32) -> Option<Vec<&'a Source>> {
+        let is_removed = self.removed.contains(&number);
+        (!is_removed).then(|| self.targets.get(&number).cloned().unwrap_or_default())
     }
 
     /// Sets the variables `TX:0` to `TX:9` to the texts of groups.

@@ -1,6 +1,7 @@
 //! Variables of ModSecurity that a line of an access log has.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 use weir_core::{Field, FieldAccessor, PatternBudget, Record, RecordFields};
 
@@ -46,12 +47,12 @@ pub(super) enum Names {
 impl Names {
     /// # Errors
     /// If the name is an expression that is not valid.
-    fn new(text: Option<&str>) -> Result<Self, Reason> {
+    fn new(text: Option<&str>, budget: &PatternBudget) -> Result<Self, Reason> {
         let Some(text) = text else { return Ok(Self::All) };
         match text.strip_prefix('/').and_then(|text| text.strip_suffix('/')) {
             Some(expression) => {
                 let expression = format!("(?i){expression}");
-                Expression::new(&expression, &PatternBudget::default()).map(Self::Matching)
+                Expression::new(&expression, budget).map(Self::Matching)
             }
             None => Ok(Self::One(text.to_ascii_lowercase())),
         }
@@ -77,7 +78,7 @@ impl Names {
 }
 
 /// The fields with the headers that most logs have.
-const LOGGED_HEADERS: [&str; 3] = ["user_agent", "referer", "host"];
+pub(super) const LOGGED_HEADERS: [&str; 3] = ["user_agent", "referer", "host"];
 
 /// A variable of a rule.
 #[derive(Debug, Clone)]
@@ -93,10 +94,13 @@ pub(super) struct Variable {
 ///
 /// # Errors
 /// The reason, if an access log has none of the variables, or lacks an excluded one.
-pub(super) fn variables(text: &str) -> Result<(Vec<Variable>, Vec<String>), Reason> {
+pub(super) fn variables(
+    text: &str,
+    budget: &PatternBudget,
+) -> Result<(Vec<Variable>, Vec<String>), Reason> {
     let (mut known, mut missing) = (Vec::new(), Vec::new());
-    for text in text.split('|').map(str::trim) {
-        match variable(text) {
+    for text in split_variables(text) {
+        match variable(text, budget) {
             Ok(variable) => {
                 let may_lack = match &variable.source {
                     Source::LogField(name) => name.starts_with("http_"),
@@ -126,11 +130,48 @@ pub(super) fn variables(text: &str) -> Result<(Vec<Variable>, Vec<String>), Reas
     Ok((known, missing))
 }
 
+/// The most bytes of an expression of names.
+const NAME_EXPRESSION_BYTES_MAX: usize = 1_000;
+
+/// The variables of a list, without the space around them. An expression of names, between
+/// slashes, may have the mark that separates them.
+pub(super) fn split_variables(text: &str) -> Vec<&str> {
+    let (mut variables, mut rest) = (Vec::new(), text);
+    loop {
+        let end = rest.find(['|', ',']).unwrap_or(rest.len());
+        let end = rest[..end].find(':').and_then(|at| expression_end(rest, at + 1)).unwrap_or(end);
+        variables.push(rest[..end].trim());
+        match rest.get(end + 1..) {
+            Some(after) => rest = after,
+            None => return variables,
+        }
+    }
+}
+
+/// The end of the expression of names, such as `/^a|b$/`, that begins at `start`.
+fn expression_end(text: &str, start: usize) -> Option<usize> {
+    let is_path = text.get(..start)?.trim_start_matches(['!', '&']).eq_ignore_ascii_case("XML:");
+    let quote = text[start..].starts_with('\'');
+    let opening = start + usize::from(quote);
+    if is_path || !text[opening..].starts_with('/') {
+        return None;
+    }
+    let bytes = text.as_bytes();
+    let last = bytes.len().min(opening + NAME_EXPRESSION_BYTES_MAX);
+    let ends = |at: usize| matches!(bytes.get(at), None | Some(b'|' | b','));
+    let closes = |at: &usize| {
+        let after = at + 1 + usize::from(quote && bytes.get(at + 1) == Some(&b'\''));
+        bytes[*at] == b'/' && bytes[at - 1] != b'\\' && ends(after)
+    };
+    let closing = (opening + 1..last).find(closes)?;
+    Some(closing + 1 + usize::from(quote))
+}
+
 /// Reads a variable.
 ///
 /// # Errors
 /// The reason, if an access log does not have it.
-pub(super) fn variable(whole: &str) -> Result<Variable, Reason> {
+pub(super) fn variable(whole: &str, budget: &PatternBudget) -> Result<Variable, Reason> {
     let (is_excluded, text) = flag(whole, '!');
     let (is_count, text) = flag(text, '&');
     let (name, part) = match text.split_once(':') {
@@ -145,13 +186,13 @@ pub(super) fn variable(whole: &str) -> Result<Variable, Reason> {
         ("REQUEST_FILENAME", None) => Source::Filename,
         ("REQUEST_BASENAME", None) => Source::Basename,
         ("QUERY_STRING", None) => Source::QueryString,
-        ("ARGS" | "ARGS_GET", part) => Source::Arguments(Names::new(part)?),
-        ("ARGS_NAMES" | "ARGS_GET_NAMES", part) => Source::ArgumentNames(Names::new(part)?),
+        ("ARGS" | "ARGS_GET", part) => Source::Arguments(Names::new(part, budget)?),
+        ("ARGS_NAMES" | "ARGS_GET_NAMES", part) => Source::ArgumentNames(Names::new(part, budget)?),
         ("REMOTE_ADDR", None) => Source::LogField("client".to_owned()),
         ("REMOTE_USER", None) => Source::LogField("user".to_owned()),
         ("REQUEST_HEADERS", Some(header)) => Source::LogField(header_field(header)),
         ("RESPONSE_STATUS", None) => Source::LogField("status".to_owned()),
-        ("TX", part) => Source::Transaction(Names::new(part)?),
+        ("TX", part) => Source::Transaction(Names::new(part, budget)?),
         ("MATCHED_VAR", None) => Source::Matched,
         ("MATCHED_VARS", None) => Source::AllMatched,
         _ => return Err(format!("{text} is not in an access log").into()),
@@ -200,6 +241,8 @@ impl Source {
             | (Self::ArgumentNames(names), Self::ArgumentNames(_)) => names.has(name),
             (Self::LogField(field), Self::LogField(other)) => field == other,
             (Self::LogField(field), Self::Header(other)) => field == other,
+            (Self::Header(field), Self::Header(other)) => field == other,
+            (Self::Header(field), Self::LogField(other)) => field == other,
             (Self::Arguments(_) | Self::ArgumentNames(_) | Self::Transaction(_), _) => false,
             _ => std::mem::discriminant(self) == std::mem::discriminant(other),
         }
@@ -217,7 +260,12 @@ pub(super) struct Request {
     pub(super) query: Option<Vec<u8>>,
     /// The whole line, if it is not a valid request line.
     pub(super) line: Option<Vec<u8>>,
+    /// See [`Self::arguments`].
+    arguments: OnceCell<Vec<(Vec<u8>, Vec<u8>)>>,
 }
+
+/// The most parameters of a query that are tested: `SecArgumentsLimit` of ModSecurity 2.9.7.
+const ARGUMENTS_MAX: usize = 1_000;
 
 impl Request {
     pub(super) fn new(record: &Record<'_>) -> Self {
@@ -229,6 +277,7 @@ impl Request {
             is_decoded: false,
             query: text(Field::Query),
             line: text(Field::Request),
+            arguments: OnceCell::new(),
         }
     }
 
@@ -246,7 +295,11 @@ impl Request {
     }
 
     /// The names and values of the query's parameters, decoded.
-    fn arguments(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
+    fn arguments(&self) -> &[(Vec<u8>, Vec<u8>)] {
+        self.arguments.get_or_init(|| self.decoded_arguments())
+    }
+
+    fn decoded_arguments(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
         let query = self.query.as_deref().unwrap_or_default();
         let pairs = query.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty());
         let decoded = |text: &[u8]| url_decode(text, false);
@@ -254,7 +307,7 @@ impl Request {
             Some(at) => (decoded(&pair[..at]), decoded(&pair[at + 1..])),
             None => (decoded(pair), Vec::new()),
         };
-        pairs.map(pair).collect()
+        pairs.take(ARGUMENTS_MAX).map(pair).collect()
     }
 
     /// The values of a source, except those of the transaction.
@@ -267,7 +320,7 @@ impl Request {
     ) -> Vec<Vec<u8>> {
         let is_excluded = |name: &[u8]| excluded.iter().any(|other| other.covers(source, name));
         let arguments = |names: &Names| {
-            let pairs = self.arguments().into_iter();
+            let pairs = self.arguments().iter();
             pairs.filter(|(name, _)| names.has(name) && !is_excluded(name)).collect::<Vec<_>>()
         };
         if !matches!(source, Source::Arguments(_) | Source::ArgumentNames(_)) && is_excluded(b"") {
@@ -288,8 +341,12 @@ impl Request {
                 vec![path[from..].to_vec()]
             }
             Source::QueryString => vec![self.query.clone().unwrap_or_default()],
-            Source::Arguments(names) => arguments(names).into_iter().map(|it| it.1).collect(),
-            Source::ArgumentNames(names) => arguments(names).into_iter().map(|it| it.0).collect(),
+            Source::Arguments(names) => {
+                arguments(names).into_iter().map(|it| it.1.clone()).collect()
+            }
+            Source::ArgumentNames(names) => {
+                arguments(names).into_iter().map(|it| it.0.clone()).collect()
+            }
             Source::LogField(name) => field(name, record, fields).into_iter().collect(),
             Source::Header(name) => field(name, record, fields).into_iter().collect(),
             Source::Transaction(_) | Source::Matched | Source::AllMatched => Vec::new(),
@@ -325,4 +382,24 @@ fn unescaped(text: &[u8]) -> Cow<'_, [u8]> {
         at += length;
     }
     Cow::Owned(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split_variables;
+
+    #[test]
+    fn expressions_of_names_may_have_the_mark_between_variables() {
+        for (text, expected) in [
+            ("ARGS|!ARGS:q , &TX:a", &["ARGS", "!ARGS:q", "&TX:a"][..]),
+            ("!ARGS:/^(?:a|b,c)$/|XML:/*|ARGS", &["!ARGS:/^(?:a|b,c)$/", "XML:/*", "ARGS"]),
+            (r"ARGS:'/a\/|b/'|TX:/c/", &[r"ARGS:'/a\/|b/'", "TX:/c/"]),
+            ("REQUEST_COOKIES:/x|ARGS", &["REQUEST_COOKIES:/x", "ARGS"]),
+            ("ARGS:/", &["ARGS:/"]),
+            ("ARGS:'/é/'é|", &["ARGS:'/é/'é", ""]),
+            ("", &[""]),
+        ] {
+            assert_eq!(split_variables(text), expected, "{text}");
+        }
+    }
 }
