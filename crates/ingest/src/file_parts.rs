@@ -117,6 +117,11 @@ impl FileParts {
         self.sums = Some(FileSums::default());
     }
 
+    /// Whether the bytes are summed.
+    pub(crate) fn keeps_sums(&self) -> bool {
+        self.sums.is_some()
+    }
+
     /// Adds the bytes of the source at an offset to the sums, if they are of a file.
     pub(crate) fn sum(&mut self, offset: u64, bytes: &[u8]) {
         if let (Some(sums), false) = (&mut self.sums, self.parts.is_empty()) {

@@ -28,8 +28,10 @@
 mod clock;
 mod error;
 mod file_parts;
+mod file_reads;
 mod file_span;
 mod file_sums;
+mod first_length;
 mod packed_file;
 mod pipeline;
 mod plain_file;

@@ -189,6 +189,11 @@ impl SourceProgress {
         self.lock_parts().keep_sums();
     }
 
+    /// Whether the bytes are summed, in their order.
+    pub(crate) fn keeps_sums(&self) -> bool {
+        self.lock_parts().keeps_sums()
+    }
+
     /// Adds the bytes at an offset to the sums, if they are of a file.
     pub(crate) fn sum(&self, offset: u64, bytes: &[u8]) {
         self.lock_parts().sum(offset, bytes);

@@ -365,6 +365,55 @@ impl BlockCutter {
         }
     }
 
+    /// Where the next block begins in the source; `None` in a line that is being skipped.
+    ///
+    /// A source that can be read at any offset need not send the bytes from there on:
+    /// [`Self::take_unread`] takes them without.
+    pub fn block_start(&self) -> Option<u64> {
+        (!self.is_skipping).then_some(self.offset)
+    }
+
+    /// Returns the next `length` bytes of the source as a block that has none of them yet: the
+    /// caller writes them to [`Block::bytes_mut`], at any time and on any thread. The bytes that
+    /// are pending are the first of them, so they are dropped.
+    ///
+    /// The bytes have to be whole lines from [`Self::block_start`] on, at most `block_bytes`, which
+    /// a larger `length` counts as. `buffer` is used if [`Self::recycle`] would take it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::{BlockCutter, BlockLimits};
+    ///
+    /// let source = b"one\ntwo\nthree\n";
+    /// let mut cutter = BlockCutter::new(BlockLimits::default());
+    /// cutter.push(&source[..6]);
+    /// assert_eq!(cutter.cut().unwrap().bytes(), b"one\n");
+    ///
+    /// let start = cutter.block_start().unwrap() as usize;
+    /// let mut block = cutter.take_unread(10, None);
+    /// block.bytes_mut().copy_from_slice(&source[start..]);
+    /// assert_eq!((block.bytes(), block.offset), (&b"two\nthree\n"[..], 4));
+    /// assert_eq!((cutter.pending_bytes(), cutter.offset()), (0, 14));
+    /// ```
+    pub fn take_unread(&mut self, length: usize, buffer: Option<Vec<u8>>) -> Block {
+        if let Some(buffer) = buffer {
+            self.recycle(buffer);
+        }
+        self.forget_tail();
+        let length = length.min(self.limits.block_bytes);
+        let buffer = self.new_buffer();
+        let offset = self.offset;
+        self.offset += length as u64;
+        let too_long_lines = std::mem::take(&mut self.too_long_lines);
+        Block { buffer, length, offset, offset_end: self.offset, too_long_lines }
+    }
+
+    /// The number of bytes at which a block is cut.
+    pub fn block_bytes(&self) -> usize {
+        self.limits.block_bytes
+    }
+
     /// Returns the first `length` bytes as a block and keeps the rest.
     ///
     /// `length` is 0 or follows a line feed, except at the end of the source. The rest is at most

@@ -91,6 +91,24 @@ impl Block {
         &self.buffer[..self.length]
     }
 
+    /// The room for the bytes of a block that [`BlockCutter::take_unread`] returned.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.buffer[..self.length]
+    }
+
+    /// Keeps the first `length` bytes, if the others could not be read. The range of offsets stays.
+    ///
+    /// ```
+    /// use weir_core::Block;
+    ///
+    /// let mut block = Block::new(b"one\ntwo\n".to_vec());
+    /// block.truncate(4);
+    /// assert_eq!((block.bytes(), block.offset_end), (&b"one\n"[..], 8));
+    /// ```
+    pub fn truncate(&mut self, length: usize) {
+        self.length = self.length.min(length);
+    }
+
     /// Splits the block at `offsets` in its bytes, which are starts of lines in ascending order.
     /// Offsets at the ends of the block or out of order are ignored.
     ///

@@ -56,7 +56,8 @@ impl<P: Product> Worker<P> {
             let task = self.queue.next_task(oldest, self.must_append());
             now = self.clock.add(waited, now);
             now = match task {
-                Task::Parse(ticket) => {
+                Task::Parse(mut ticket) => {
+                    now = self.read(&mut ticket, now);
                     if let Some(block) = self.parse(ticket) {
                         self.queue.release(block.memory_bytes(), Some(block.into_buffer()));
                     }
@@ -84,13 +85,25 @@ impl<P: Product> Worker<P> {
             let _call = mark!("PullSource::pull").enter();
             source.pull(self.buffer.take())
         };
-        let read = self.clock.add(Stage::Read, begun);
+        let mut now = self.clock.add(Stage::Read, begun);
         let ticket = self.queue.complete_pull(source, jobs);
-        if let Some(block) = ticket.and_then(|ticket| self.parse(ticket)) {
-            self.queue.release(block.memory_bytes(), None);
-            self.buffer = Some(block.into_buffer());
+        if let Some(mut ticket) = ticket {
+            now = self.read(&mut ticket, now);
+            if let Some(block) = self.parse(ticket) {
+                self.queue.release(block.memory_bytes(), None);
+                self.buffer = Some(block.into_buffer());
+            }
         }
-        self.clock.add(Stage::Parse, read)
+        self.clock.add(Stage::Parse, now)
+    }
+
+    /// Reads the bytes of a block that was handed on without them. The work began at `begun`.
+    /// Returns when it ended.
+    fn read(&self, Ticket { job, .. }: &mut Ticket, begun: Instant) -> Instant {
+        if job.source.is_cancelled() || !job.read() {
+            return begun;
+        }
+        self.clock.add(Stage::Read, begun)
     }
 
     /// Parses a block. Returns it, unless it is kept until its turn.

@@ -21,6 +21,7 @@ pub(crate) struct BlockQueue {
     queue_bytes_max: usize,
     /// No worker gets a block to parse while this many wait to be appended.
     unappended_max: u64,
+    spare_buffers_max: usize,
 }
 
 #[derive(Default)]
@@ -49,8 +50,9 @@ struct State {
 /// Twice what a worker has parsed when it must append, so that short delays stop nobody.
 const UNAPPENDED_MAX: usize = 8;
 
-/// Buffers kept for reuse: enough for the few sources that a session reads at the same time.
-const SPARE_BUFFERS_MAX: usize = 4;
+/// The least number of buffers kept for reuse: enough for the few sources that a session reads at
+/// the same time. Workers that keep their blocks until they are appended need one each.
+const SPARE_BUFFERS_MIN: usize = 4;
 
 impl BlockQueue {
     /// A queue for this number of workers. Its blocks take at most `queue_bytes_max` bytes.
@@ -62,6 +64,7 @@ impl BlockQueue {
             room_async: Notify::new(),
             queue_bytes_max,
             unappended_max: (workers * UNAPPENDED_MAX) as u64,
+            spare_buffers_max: workers.max(SPARE_BUFFERS_MIN),
         }
     }
 
@@ -184,7 +187,7 @@ impl BlockQueue {
     pub(crate) fn release(&self, memory_bytes: usize, buffer: Option<Vec<u8>>) {
         let mut state = self.state.lock();
         state.queue_bytes -= memory_bytes;
-        if state.spare.len() < SPARE_BUFFERS_MAX {
+        if state.spare.len() < self.spare_buffers_max {
             state.spare.extend(buffer);
         }
         drop(state);

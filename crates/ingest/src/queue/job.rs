@@ -5,6 +5,7 @@ use std::sync::Arc;
 use weir_core::{Block, Format};
 
 use super::late_companions::LateCompanions;
+use crate::file_reads::UnreadBlock;
 use crate::progress::SourceProgress;
 
 /// A block to parse.
@@ -22,6 +23,8 @@ pub(crate) struct Job {
     /// The companions that joined later; `None` if the format is forced or not known.
     pub(crate) late_companions: Option<Arc<LateCompanions>>,
     pub(crate) block: Block,
+    /// Where its bytes are, if they are still to be read.
+    pub(crate) unread: Option<UnreadBlock>,
     /// The number of lines of the source before the block, if they are counted.
     pub(crate) lines_before: u64,
     /// Whether its lines were written just before they were read.
@@ -29,6 +32,12 @@ pub(crate) struct Job {
 }
 
 impl Job {
+    /// Reads the bytes of the block, unless it has them. Returns whether it had to.
+    pub(crate) fn read(&mut self) -> bool {
+        let unread = self.unread.take();
+        unread.map(|unread| unread.read_into(&mut self.block)).is_some()
+    }
+
     /// Returns all companions known so far. Earlier blocks may still add others.
     pub(crate) fn companions_so_far(&self) -> Vec<Arc<Format>> {
         match &self.late_companions {

@@ -8,7 +8,8 @@ use memchr::memchr;
 
 use super::line_blocks::is_retryable;
 use crate::error::StreamError;
-use crate::source::{FirstLength, Input, Text};
+use crate::first_length::FirstLength;
+use crate::source::{Input, Text};
 
 /// The size of a range: large enough that its start costs nothing, small enough that all cores
 /// have work until the end.
@@ -211,7 +212,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{FILE_BYTES_MIN, FileRanges};
-    use crate::source::{FirstLength, Input};
+    use crate::first_length::FirstLength;
+    use crate::source::Input;
 
     /// The ranges of a file with a line and then a hole, `bytes` together, and its path.
     fn ranges_of(name: &str, bytes: u64) -> (FileRanges, std::path::PathBuf) {

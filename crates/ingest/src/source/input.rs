@@ -10,8 +10,10 @@ use super::byte_counter::ByteCounter;
 use super::stream_head::{HEAD_BYTES, is_packed};
 use super::timeout_reader::TimeoutReader;
 use super::unpack::{Text, unpack};
-use super::whole_file::{FirstLength, WholeFile};
+use super::whole_file::WholeFile;
 use crate::error::{Fault, ReadError};
+use crate::file_reads::FileReads;
+use crate::first_length::FirstLength;
 use crate::packed_file::PackedFile;
 use crate::plain_file::PlainFile;
 
@@ -26,9 +28,17 @@ pub enum Input {
 
 /// An open input that is not packed.
 pub(super) struct PlainInput {
-    pub(super) stream: Box<dyn Read + Send>,
+    pub(super) bytes: PlainBytes,
     /// The file, if it can be opened again.
     pub(super) file: Option<PlainFile>,
+}
+
+/// The bytes of an open input.
+pub(super) enum PlainBytes {
+    /// They come in their order.
+    Stream(Box<dyn Read + Send>),
+    /// They can be read at any offset.
+    File(FileReads),
 }
 
 /// The name of standard input.
@@ -111,13 +121,17 @@ impl Input {
         let plain_file = path.and_then(|path| PlainFile::new(path, &file));
         let mut head = Vec::with_capacity(HEAD_BYTES);
         let length = (&mut file).take(HEAD_BYTES as u64).read_to_end(&mut head)?;
-        if is_packed(&head) {
+        let is_packed = is_packed(&head);
+        let bytes = if is_packed || first_length.bytes() > 0 {
             // The position of standard input is shared, so these bytes have to be readable again.
             file.seek_relative(-(length as i64))?;
-            return Ok(None);
-        }
-        let stream = Box::new(Cursor::new(head).chain(WholeFile::new(file, first_length)?));
-        Ok(Some(PlainInput { stream, file: plain_file }))
+            PlainBytes::File(FileReads::new(file, first_length)?)
+        } else {
+            // Files of /proc state no length, and some of them can be read in order only.
+            let rest = WholeFile::new(file, first_length)?;
+            PlainBytes::Stream(Box::new(Cursor::new(head).chain(rest)))
+        };
+        Ok((!is_packed).then_some(PlainInput { bytes, file: plain_file }))
     }
 
     /// Returns the file that is read, if it can be read twice.

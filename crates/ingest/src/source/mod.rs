@@ -35,5 +35,4 @@ pub use read::{read_inputs, read_packed_file, read_stream};
 pub use stream_head::{is_identified, is_packed};
 pub use unpack::Text;
 pub use upload::{MemberLimit, ReadUpload, read_upload};
-pub(crate) use whole_file::FirstLength;
 pub use year::with_year;

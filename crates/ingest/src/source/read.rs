@@ -10,7 +10,7 @@ use std::time::Duration;
 use weir_sync::{Condition, Lock};
 
 use super::byte_counter::ByteCounter;
-use super::input::{Input, PlainInput};
+use super::input::{Input, PlainBytes, PlainInput};
 use super::unpack::{Text, Unpacked, unpack};
 use super::upload::MemberLimit;
 use crate::clock::{Clock, SystemClock};
@@ -237,14 +237,17 @@ impl<'a> TextReader<'a> {
     }
 
     /// Lets the parsers read a plain file themselves.
-    fn pull(&mut self, input: &Input, PlainInput { stream, file }: PlainInput) {
+    fn pull(&mut self, input: &Input, PlainInput { bytes, file }: PlainInput) {
         let name = input.name();
         let writer = self.open(self.options(&name, self.bytes_total).written(input.written()));
         if let Some(file) = file {
             writer.progress().add_part(0, &file, 0);
         }
         let plain_guard = self.position.as_ref().map(|position| position.order.plain.lock());
-        let pulled = writer.pull(stream);
+        let pulled = match bytes {
+            PlainBytes::Stream(stream) => writer.pull(stream),
+            PlainBytes::File(file) => writer.pull_file(file),
+        };
         drop(plain_guard);
         match pulled {
             Ok((writer, result)) => drop(self.finish(&name, writer, result)),

@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::io::{self, Read, Seek};
 
+use crate::first_length::FirstLength;
+
 /// Reads a file from its position on. The end is an error if the file had more bytes at first: then
 /// lines are missing. A file that is truncated and has grown to that length again is not noticed. A
 /// writer that reserves space and then truncates the unused rest causes the error although no line
@@ -14,14 +16,10 @@ pub(super) struct WholeFile {
     position: u64,
 }
 
-/// The length of a regular file when it was opened; 0 for pipes and devices.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct FirstLength(u64);
-
 impl WholeFile {
     /// Continues to read a file that had this length when it was opened.
     pub(super) fn new(mut file: File, length: FirstLength) -> io::Result<Self> {
-        let position = if length.0 > 0 { file.stream_position()? } else { 0 };
+        let position = if length.bytes() > 0 { file.stream_position()? } else { 0 };
         Ok(Self { file, length, position })
     }
 }
@@ -34,30 +32,6 @@ impl Read for WholeFile {
         }
         self.position += count as u64;
         Ok(count)
-    }
-}
-
-impl FirstLength {
-    pub(crate) fn of(file: &File) -> io::Result<Self> {
-        let metadata = file.metadata()?;
-        Ok(Self(if metadata.is_file() { metadata.len() } else { 0 }))
-    }
-
-    pub(crate) fn bytes(self) -> u64 {
-        self.0
-    }
-
-    /// Checks a file that has no bytes from `offset` on.
-    ///
-    /// # Errors
-    /// If it had some, and was truncated.
-    pub(crate) fn check_end(self, file: &File, offset: u64) -> io::Result<()> {
-        // Some systems state lengths that their special files do not have.
-        if offset >= self.0 || file.metadata()?.len() >= self.0 {
-            return Ok(());
-        }
-        let message = format!("the file had {} bytes and was truncated while it was read", self.0);
-        Err(io::Error::other(message))
     }
 }
 

@@ -58,6 +58,14 @@ impl BlockAssembler {
         self.with_skipped(block)
     }
 
+    /// Cuts a block of this many bytes, which are read later.
+    pub(super) fn cut_unread(&mut self, length: usize, buffer: Option<Vec<u8>>) -> Block {
+        self.cut_at = self.clock.elapsed();
+        let block = self.cutter.take_unread(length, buffer);
+        self.end = block.offset_end;
+        block
+    }
+
     /// Cuts the last block, which includes a last line without a line feed.
     pub(super) fn finish(&mut self) -> Option<Block> {
         let block = self.cutter.finish();

@@ -4,6 +4,7 @@ mod assembler;
 mod intake;
 mod options;
 mod pull;
+mod pull_file;
 mod records;
 mod submitter;
 
@@ -229,6 +230,26 @@ impl SourceWriter {
         self.submitter.check()?;
         let block = self.assembler.finish();
         Ok(self.jobs(block))
+    }
+
+    /// Where the next block begins, if it can be handed on before its bytes are read: nothing that
+    /// is decided in the order of the source depends on them.
+    fn unread_start(&self) -> Option<u64> {
+        let is_ordered = !self.tracker.is_settled()
+            || self.submitter.destination.numbers_lines()
+            || self.progress().keeps_sums();
+        self.assembler.cutter.block_start().filter(|_| !is_ordered)
+    }
+
+    /// Cuts a block of this many bytes, which are read later.
+    fn cut_unread(&mut self, length: usize, buffer: Option<Vec<u8>>) -> Result<Job, StopReason> {
+        self.submitter.check()?;
+        let buffer = buffer.or_else(|| self.submitter.take_spare());
+        let block = self.assembler.cut_unread(length, buffer);
+        let formats = self.tracker.track(&[], self.clock.unix_s());
+        let (is_known, may_be_mixed) = (self.tracker.is_known(), self.tracker.may_be_mixed());
+        let jobs = self.submitter.jobs(block, formats, is_known, may_be_mixed);
+        jobs.into_iter().next().ok_or(StopReason::Cancelled)
     }
 
     fn jobs(&mut self, block: Option<weir_core::Block>) -> Vec<Job> {

@@ -58,7 +58,10 @@ impl PullSource for PulledStream {
 }
 
 /// Reads until there is a block. Returns none at the end of the stream; the writer keeps the rest.
-fn next_block(writer: &mut SourceWriter, stream: &mut dyn Read) -> Result<Vec<Job>, ReadError> {
+pub(super) fn next_block(
+    writer: &mut SourceWriter,
+    stream: &mut dyn Read,
+) -> Result<Vec<Job>, ReadError> {
     loop {
         match stream.read(writer.space()) {
             Ok(0) => return Ok(Vec::new()),

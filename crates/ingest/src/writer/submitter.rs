@@ -98,6 +98,7 @@ impl Submitter {
             late_companions: may_be_mixed.then(|| self.late_companions.clone()),
             lines_before: self.count_lines(&block),
             block,
+            unread: None,
             is_live,
         };
         blocks.zip(formats.spans).map(job).collect()

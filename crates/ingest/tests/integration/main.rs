@@ -13,5 +13,6 @@ mod oracle;
 mod ordered;
 mod packed;
 mod records;
+mod side_by_side;
 mod sources;
 mod w3c;

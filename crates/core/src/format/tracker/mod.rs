@@ -293,6 +293,30 @@ impl FormatTracker {
         }
     }
 
+    /// Whether the formats of the lines to come do not depend on their bytes: the format is decided,
+    /// no directive changes it, and no drift is watched. [`Self::track`] then returns the same for
+    /// any bytes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use weir_core::{FormatChoice, FormatTracker, TrackerOptions, format_by_name};
+    ///
+    /// let tracker = |name| {
+    ///     let format = Arc::new(format_by_name(name).unwrap());
+    ///     FormatTracker::new(FormatChoice::Forced(format), TrackerOptions::default(), 0)
+    /// };
+    /// assert!(tracker("COMBINED").is_settled() && !tracker("W3C").is_settled());
+    /// ```
+    pub fn is_settled(&self) -> bool {
+        let may_change = match &self.state {
+            State::Known(followed) => followed.may_change(),
+            State::Unknown(..) => false,
+        };
+        self.is_decided() && !may_change && !self.options.watches_drift
+    }
+
     /// The format of the next line. Before one is known it is a placeholder, `COMBINED`, whose
     /// mismatches show why lines fail.
     pub fn format(&self) -> &Arc<Format> {
