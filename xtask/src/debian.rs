@@ -18,6 +18,19 @@ const FAKETIME: &str = "faketime/libfaketimeMT.so.1";
 /// unpacked and not installed, because an installed Apache takes the port 80.
 const APACHE: [&str; 4] = ["apache2-bin", "libapache2-mod-evasive", "libapr1", "libaprutil1"];
 
+/// Apache with ModSecurity and the OWASP Core Rule Set, and their libraries, unpacked as well.
+const MODSECURITY: [&str; 9] = [
+    "apache2-bin",
+    "libapache2-mod-security2",
+    "modsecurity-crs",
+    "libapr1",
+    "libaprutil1",
+    "libcurl3-gnutls",
+    "liblua5.1-0",
+    "libxml2",
+    "libyajl2",
+];
+
 /// Installs the programs that are missing. Prints which cannot be installed.
 pub(crate) fn install() -> Outcome {
     let mut missing = browsers::missing();
@@ -40,9 +53,10 @@ pub(crate) fn install() -> Outcome {
             }
         }
     }
-    let unpacked: [(bool, &[&str], PathBuf); 2] = [
+    let unpacked: [(bool, &[&str], PathBuf); 3] = [
         (crowdsec().is_ok(), &["crowdsec"], crowdsec_folder()),
         (apache().is_ok(), &APACHE, apache_folder()),
+        (modsecurity().is_ok(), &MODSECURITY, modsecurity_folder()),
     ];
     for (is_there, names, folder) in unpacked {
         if !is_there && let Err(error) = packages::unpack(names, &folder) {
@@ -108,6 +122,18 @@ pub(crate) fn apache() -> Outcome<PathBuf> {
 
 fn apache_folder() -> PathBuf {
     root().join(target_folder()).join("apache")
+}
+
+/// The folder of Apache with ModSecurity and the OWASP Core Rule Set.
+pub(crate) fn modsecurity() -> Outcome<PathBuf> {
+    let folder = modsecurity_folder();
+    let needed = ["lib/apache2/modules/mod_security2.so", "share/modsecurity-crs/rules"];
+    found(needed.iter().all(|path| folder.join("usr").join(path).exists()))?;
+    Ok(folder)
+}
+
+fn modsecurity_folder() -> PathBuf {
+    root().join(target_folder()).join("modsecurity")
 }
 
 fn found(is_found: bool) -> Outcome {

@@ -57,7 +57,9 @@ pub(crate) fn limiters() -> Outcome {
     let haproxy = debian::haproxy().map(|()| None);
     Tests::of("HAProxy", "weir", "limiters::haproxy").run(haproxy)?;
     let apache = debian::apache().map(|path| Some(("APACHE_ROOT", path)));
-    Tests::of("Apache and mod_evasive", "weir", "limiters::mod_evasive").run(apache)
+    Tests::of("Apache and mod_evasive", "weir", "limiters::mod_evasive").run(apache)?;
+    let modsecurity = debian::modsecurity().map(|path| Some(("MODSECURITY_ROOT", path)));
+    Tests::of("Apache and ModSecurity", "weir", "limiters::core_rule_set").run(modsecurity)
 }
 
 /// Reports that are computed from exported tables.

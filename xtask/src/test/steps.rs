@@ -129,7 +129,7 @@ const STEPS: [Step; 42] = [
     ),
     outside("fail2ban", BUILT_DEBIAN, &["weir-rules integration"], outside::fail2ban),
     outside("CrowdSec", BUILT_DEBIAN, &[OF_WEIR, WEIR], outside::crowdsec),
-    outside("HAProxy and mod_evasive", BUILT_DEBIAN, &[OF_WEIR, WEIR], outside::limiters),
+    outside("HAProxy and modules of Apache", BUILT_DEBIAN, &[OF_WEIR, WEIR], outside::limiters),
     step("h2spec", &[COMPILATION, H2SPEC], Full, abuse::check_http2),
     outside("readers of tables", BUILT_PYTHON, &[OF_WEIR, WEIR], outside::table_readers),
     outside("DuckDB", BUILT_PYTHON, &[OF_WEIR, WEIR], outside::duckdb),

@@ -32,7 +32,9 @@ pub(super) fn evaluate(rule: &ModSecurity, request: &str, agent: &str) -> Evalua
 fn rules_test_the_request() {
     let request = "GET /a/../%41dmin?q=1%27+UNION&b=x HTTP/1.1";
     for (rule, expected) in [
-        (r#"REQUEST_URI "@contains /../""#, true),
+        (r#"REQUEST_URI "@contains /../""#, false),
+        (r#"REQUEST_URI_RAW "@contains /../""#, true),
+        (r#"REQUEST_URI "@beginsWith /Admin?q=1%27""#, true),
         (r#"REQUEST_URI "@rx (?i)union$""#, false),
         (r#"ARGS "@rx (?i)union$""#, true),
         (r#"ARGS "!@rx union""#, true),
@@ -41,6 +43,7 @@ fn rules_test_the_request() {
         (r#"&ARGS "@eq 2""#, true),
         (r#"ARGS_NAMES "@within q b""#, true),
         (r#"REQUEST_FILENAME "@endsWith /admin""#, false),
+        (r#"REQUEST_BASENAME "@streq Admin""#, true),
         (r#"REQUEST_METHOD "!@within GET POST""#, false),
         (r#"REQUEST_PROTOCOL "@streq HTTP/1.1""#, true),
         (r#"QUERY_STRING "@beginsWith q=1%27""#, true),

@@ -204,7 +204,7 @@ fn entity(name: &[u8]) -> Option<u8> {
 }
 
 /// Removes `.`, `..` and repeated slashes from a path.
-fn normalize_path(value: &[u8]) -> Vec<u8> {
+pub(super) fn normalize_path(value: &[u8]) -> Vec<u8> {
     let is_absolute = value.starts_with(b"/");
     let ends_in_slash = value.ends_with(b"/");
     let mut parts: Vec<&[u8]> = Vec::new();

@@ -6,13 +6,15 @@ use std::cell::OnceCell;
 use weir_core::{Field, FieldAccessor, PatternBudget, Record, RecordFields};
 
 use super::expression::{Expression, Search};
-use super::transform::{percent_decode, url_decode};
+use super::transform::{normalize_path, percent_decode, url_decode};
 use crate::error::Reason;
 
 /// The part of a request that a rule tests.
 #[derive(Debug, Clone)]
 pub(super) enum Source {
     Uri,
+    /// The path and the query as they were sent.
+    RawUri,
     RequestLine,
     Method,
     Protocol,
@@ -179,7 +181,8 @@ pub(super) fn variable(whole: &str, budget: &PatternBudget) -> Result<Variable, 
         None => (text, None),
     };
     let source = match (name.to_ascii_uppercase().as_str(), part) {
-        ("REQUEST_URI" | "REQUEST_URI_RAW", None) => Source::Uri,
+        ("REQUEST_URI", None) => Source::Uri,
+        ("REQUEST_URI_RAW", None) => Source::RawUri,
         ("REQUEST_LINE", None) => Source::RequestLine,
         ("REQUEST_METHOD", None) => Source::Method,
         ("REQUEST_PROTOCOL", None) => Source::Protocol,
@@ -255,7 +258,8 @@ pub(super) struct Request {
     pub(super) method: Vec<u8>,
     pub(super) protocol: Vec<u8>,
     pub(super) path: Vec<u8>,
-    /// Whether `REQUEST_FILENAME` and `REQUEST_BASENAME` are decoded. Apache does it after phase 1.
+    /// Whether the path of `REQUEST_URI`, `REQUEST_FILENAME` and `REQUEST_BASENAME` is decoded and
+    /// without dot segments. Apache does it after phase 1.
     pub(super) is_decoded: bool,
     pub(super) query: Option<Vec<u8>>,
     /// The whole line, if it is not a valid request line.
@@ -282,11 +286,15 @@ impl Request {
     }
 
     fn filename(&self) -> Vec<u8> {
-        if self.is_decoded { percent_decode(&self.path) } else { self.path.clone() }
+        if self.is_decoded && self.path.starts_with(b"/") {
+            normalize_path(&percent_decode(&self.path))
+        } else {
+            self.path.clone()
+        }
     }
 
-    fn uri(&self) -> Vec<u8> {
-        let mut uri = self.path.clone();
+    fn uri(&self, path: &[u8]) -> Vec<u8> {
+        let mut uri = path.to_vec();
         if let Some(query) = &self.query {
             uri.push(b'?');
             uri.extend_from_slice(query);
@@ -327,10 +335,11 @@ impl Request {
             return Vec::new();
         }
         match source {
-            Source::Uri => vec![self.uri()],
+            Source::Uri => vec![self.uri(&self.filename())],
+            Source::RawUri => vec![self.uri(&self.path)],
             Source::RequestLine => vec![match &self.line {
                 Some(line) => line.clone(),
-                None => [&self.method[..], &self.uri(), &self.protocol].join(&b' '),
+                None => [&self.method[..], &self.uri(&self.path), &self.protocol].join(&b' '),
             }],
             Source::Method => vec![self.method.clone()],
             Source::Protocol => vec![self.protocol.clone()],

@@ -9,8 +9,11 @@
 
 #![cfg(unix)]
 
+mod apache;
+mod core_rule_set;
 mod haproxy;
 mod mod_evasive;
+mod payloads;
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,15 +1,13 @@
 //! mod_evasive in Apache, in one process, because each counts alone.
 
 use std::collections::BTreeSet;
-use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use weir_testkit::numbers::Numbers;
 
-use super::{DISTANCE_MS, Program, REQUEST_TIME_MAX, TIMEOUT, compare, wait_for};
+use super::{DISTANCE_MS, Program, REQUEST_TIME_MAX, TIMEOUT, apache, compare, wait_for};
 use crate::support::{Folder, text};
 
 /// The folder with the unpacked packages of Debian.
@@ -26,61 +24,22 @@ const RULE: &str = "DOSPageCount 2\nDOSPageInterval 1\nDOSSiteCount 7\nDOSSiteIn
 
 const FORMAT: &str = "$remote_addr [$time_local] \"$request\" $status";
 
-/// Apache with the module, on a free port. Another program may take it before Apache does.
-fn start(root: &Path, folder: &Path, log: &Path) -> Option<(Program, u16)> {
-    let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("it").port();
-    let (here, root) = (text(folder), text(root));
-    let modules = ["mpm_prefork", "authz_core"]
-        .map(|name| format!("LoadModule {name}_module modules/mod_{name}.so\n"))
-        .concat();
+/// Apache with the module.
+fn start(root: &Path, folder: &Path) -> Option<(Program, u16)> {
+    let (here, pages) = (text(folder), folder.join("pages"));
+    std::fs::create_dir_all(&pages).expect("a folder");
     let configuration = format!(
-        "ServerRoot {root}/usr/lib/apache2\nPidFile {here}/pid\nListen 127.0.0.1:{port}\n\
-         ServerName localhost\nDefaultRuntimeDir {here}\n{modules}\
-         LoadModule evasive20_module modules/mod_evasive20.so\n\
-         StartServers 1\nMinSpareServers 1\nMaxSpareServers 1\nServerLimit 1\n\
-         MaxRequestWorkers 1\nMaxConnectionsPerChild 0\n\
-         ErrorLog {here}/error.log\nLogFormat \"%a %t \\\"%r\\\" %>s\" short\n\
-         CustomLog {} short\nDocumentRoot {here}/pages\n{RULE}DOSLogDir {here}\n",
-        text(log)
+        "LoadModule evasive20_module modules/mod_evasive20.so\n\
+         LogFormat \"%a %t \\\"%r\\\" %>s\" short\n\
+         CustomLog {here}/access.log short\nDocumentRoot {here}/pages\n{RULE}DOSLogDir {here}\n"
     );
-    std::fs::create_dir_all(folder.join("pages")).expect("a folder");
-    let file = folder.join("apache.conf");
-    std::fs::write(&file, configuration).expect("a file");
-    let mut command = Command::new(format!("{root}/usr/sbin/apache2"));
-    command.args(["-X", "-f"]).arg(&file).env("LD_LIBRARY_PATH", libraries(Path::new(root)));
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut apache = Program(command.spawn().expect("Apache runs"));
-    let listens = wait_for("Apache", || match TcpStream::connect(("127.0.0.1", port)) {
-        Ok(_) => Some(true),
-        Err(_) => apache.0.try_wait().expect("a child").map(|_| false),
-    });
-    listens.then_some((apache, port))
+    apache::start(root, folder, &configuration)
 }
 
-/// The folder with the libraries of the packages.
-fn libraries(root: &Path) -> PathBuf {
-    let folders = std::fs::read_dir(root.join("usr/lib")).expect("a folder");
-    let mut folders = folders.flatten().map(|entry| entry.path());
-    let with_libraries = folders.find(|path| path.join("libapr-1.so.0").exists());
-    with_libraries.unwrap_or_else(|| root.join("usr/lib"))
-}
-
-/// Sends a request from an address of this machine.
+/// Requests a path from an address of this machine.
 fn request(address: Ipv4Addr, port: u16, path: &str) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
-    let connecting = async {
-        let socket = tokio::net::TcpSocket::new_v4()?;
-        socket.bind(SocketAddr::from((address, 0)))?;
-        socket.connect(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await?.into_std()
-    };
-    let stream = runtime.expect("a runtime").block_on(connecting);
-    let mut stream = stream.expect("Apache listens");
-    stream.set_nonblocking(false).expect("a socket");
     let head = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    stream.write_all(head.as_bytes()).expect("Apache reads");
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).expect("an answer");
-    assert!(answer.starts_with(b"HTTP/"), "{}", String::from_utf8_lossy(&answer));
+    apache::request(address, port, head.as_bytes());
 }
 
 #[test]
@@ -91,7 +50,7 @@ fn decisions_are_those_of_mod_evasive() {
     let here = folder.path("apache");
     std::fs::create_dir_all(&here).expect("a folder");
     let log = here.join("access.log");
-    let (apache, port) = wait_for("a port", || start(&root, &here, &log));
+    let (apache, port) = wait_for("a port", || start(&root, &here));
 
     let mut numbers = Numbers::new(20_260_303);
     let mut generations = [0; CLIENTS];
