@@ -1,7 +1,8 @@
 //! Reads the requests of a few clients again, to say who they are.
 //!
 //! A replay keeps no more of a key than its decisions need. Only the lines that contain one of the
-//! addresses are read as records.
+//! addresses are read as records; if all requests begin with their clients, as the first reading has
+//! shown, only those that begin with one of the addresses.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -13,7 +14,10 @@ use weir_ingest::{FormatChoice, FoundRecord, Input, LineSink, LogLine, Records, 
 use weir_query::ClientRequests;
 
 use crate::outcome::Failure;
-use crate::scan::read_lines;
+use crate::scan::{ReadInput, read_lines};
+
+/// The longest address in bytes: eight groups of an IPv6 address.
+const ADDRESS_BYTES_MAX: usize = 39;
 
 /// Clients by their addresses as in the log, with their numbers.
 pub(super) struct Clients<'k> {
@@ -44,18 +48,23 @@ impl<'k> Clients<'k> {
     pub(super) fn read(
         &self,
         inputs: &[Input],
+        read: &[ReadInput],
         format: &FormatChoice,
         threads: usize,
     ) -> HashMap<&'k [u8], ClientRequests> {
         let mut found: Vec<ClientRequests> = vec![ClientRequests::default(); self.numbers.len()];
-        for input in inputs.iter().filter(|input| input.bytes_total().is_some()) {
+        for (input, read) in inputs.iter().zip(read) {
+            if input.bytes_total().is_none() {
+                continue;
+            }
             let consume = |block: VisitedBlock<'_, HashMap<usize, ClientRequests>>| {
                 for (number, requests) in block.output {
                     found[number].merge(requests);
                 }
                 ControlFlow::Continue(())
             };
-            let sink = || ClientSink { clients: self };
+            let are_first = clients_are_first(read);
+            let sink = || ClientSink { clients: self, are_first };
             let _complaints = read_lines(&Records::new(threads), input, format, sink, consume);
         }
         let known = self.numbers.iter().map(|(key, number)| (*key, found[*number].clone()));
@@ -66,6 +75,8 @@ impl<'k> Clients<'k> {
 /// Collects the requests of clients on one thread.
 struct ClientSink<'a, 'k> {
     clients: &'a Clients<'k>,
+    /// Whether the client is what each request begins with.
+    are_first: bool,
 }
 
 impl LineSink for ClientSink<'_, '_> {
@@ -76,7 +87,10 @@ impl LineSink for ClientSink<'_, '_> {
     }
 
     fn wants(&mut self, line: &LogLine<'_>, _found: &Self::Output) -> bool {
-        self.clients.search.is_match(line.bytes)
+        match first_address(line.bytes).filter(|_| self.are_first) {
+            Some(address) => self.clients.numbers.contains_key(address),
+            None => self.clients.search.is_match(line.bytes),
+        }
     }
 
     fn take(&mut self, _: &LogLine<'_>, record: Option<FoundRecord<'_>>, found: &mut Self::Output) {
@@ -91,6 +105,43 @@ impl LineSink for ClientSink<'_, '_> {
     }
 }
 
+/// Whether all requests of an input were in formats whose lines begin with the client.
+fn clients_are_first(read: &ReadInput) -> bool {
+    let formats = read.texts.iter().flat_map(|text| &text.by_format);
+    let mut requests = formats.filter(|(format, _)| format.kind() == RecordKind::Request);
+    requests.all(|(format, _)| format.begins_with_client())
+}
+
+/// Returns the address that a line begins with, if that is nothing but one: no port, and no list.
+fn first_address(line: &[u8]) -> Option<&[u8]> {
+    let end = line.iter().take(ADDRESS_BYTES_MAX + 1).position(|byte| *byte == b' ')?;
+    let address = &line[..end];
+    let is_v4 = || address.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'.'));
+    let is_v6 = || address.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b':');
+    (is_v4() || is_v6()).then_some(address)
+}
+
 fn is_address(key: &[u8]) -> bool {
     std::str::from_utf8(key).is_ok_and(|key| key.parse::<IpAddr>().is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_address;
+
+    #[test]
+    fn only_a_bare_address_is_decided_by_the_start_of_a_line() {
+        for (line, expected) in [
+            ("192.0.2.1 - - [", Some("192.0.2.1")),
+            ("2001:db8::1 - -", Some("2001:db8::1")),
+            ("192.0.2.1, 192.0.2.2 - -", None),
+            ("192.0.2.1:8080 - -", None),
+            ("[2001:db8::1]:80 - -", None),
+            ("example.org 192.0.2.1 -", None),
+            ("192.0.2.1", None),
+            ("", None),
+        ] {
+            assert_eq!(first_address(line.as_bytes()), expected.map(str::as_bytes), "{line}");
+        }
+    }
 }

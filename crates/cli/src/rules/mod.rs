@@ -126,7 +126,13 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
         }
     });
     let mut report = RulesReport { rules: replayed.collect(), read };
-    let who = Who { inputs: &inputs, format: &format, threads, good_networks: &good_networks };
+    let who = Who {
+        inputs: &inputs,
+        read: &read_inputs,
+        format: &format,
+        threads,
+        good_networks: &good_networks,
+    };
     add_sweeps(&mut report, &sweeps, &who, arguments)?;
     if !arguments.decisions {
         who.describe(&mut report, if arguments.json { JSON_CLIENTS_MAX } else { arguments.top })?;

@@ -10,6 +10,7 @@ use super::clients::Clients;
 use super::columns::aligned;
 use crate::display::{safe, separated};
 use crate::outcome::Failure;
+use crate::scan::ReadInput;
 use crate::terminal::fit_middle;
 
 /// The widest path; longer ones are cut in the middle.
@@ -18,6 +19,8 @@ const PATH_WIDTH: usize = 40;
 /// How clients are looked up.
 pub(super) struct Who<'a> {
     pub(super) inputs: &'a [Input],
+    /// What the first reading of the inputs found.
+    pub(super) read: &'a [ReadInput],
     pub(super) format: &'a FormatChoice,
     pub(super) threads: usize,
     pub(super) good_networks: &'a [AddressBlock],
@@ -51,7 +54,7 @@ impl Who<'_> {
             return Ok(HashMap::new());
         }
         let Some(clients) = Clients::new(keys)? else { return Ok(HashMap::new()) };
-        let found = clients.read(self.inputs, self.format, self.threads);
+        let found = clients.read(self.inputs, self.read, self.format, self.threads);
         let profile = |(key, requests): (&'k [u8], weir_query::ClientRequests)| {
             (key, requests.profile(key, self.good_networks))
         };

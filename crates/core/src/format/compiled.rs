@@ -186,6 +186,23 @@ impl Format {
         self.fields.contains(&field)
     }
 
+    /// Whether each line begins with the client, as in the common log format. The client may be the
+    /// leftmost of a list, or have a port.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::Format;
+    ///
+    /// let begins = |text| Format::parse(text).map(|format| format.begins_with_client());
+    /// assert_eq!(begins("COMBINED"), Ok(true));
+    /// assert_eq!(begins("$host $remote_addr $status"), Ok(false));
+    /// assert_eq!(begins("COMBINED in SYSLOG"), Ok(false));
+    /// ```
+    pub fn begins_with_client(&self) -> bool {
+        self.wrapper.is_none() && self.program.begins_with_client()
+    }
+
     /// Resolves the name of a field, or an alias that [`Field::by_name`] accepts. The name
     /// [`crate::STATUS_CLASS`] stands for the class of the status.
     ///

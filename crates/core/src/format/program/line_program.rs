@@ -387,6 +387,19 @@ impl LineProgram {
         self.values.iter().any(|value| value.sink.is_request_target())
     }
 
+    /// Whether each line begins with the client, and a space follows it.
+    pub(in crate::format) fn begins_with_client(&self) -> bool {
+        let is_client = self.values.first().is_some_and(|Value { sink, end, .. }| {
+            let has_space = match end {
+                End::Byte(byte) => *byte == b' ',
+                End::Text(text) | End::Word(text) | End::List(text) => text.first() == Some(&b' '),
+                _ => false,
+            };
+            has_space && sink.fields() == [Field::Client]
+        });
+        is_client && self.prefix.is_empty()
+    }
+
     /// The same program for lines that go on after the last value, which ends at a space then.
     pub(in crate::format) fn with_tail(mut self, tail: Tail) -> Self {
         if let Some(last) = self.values.last_mut()

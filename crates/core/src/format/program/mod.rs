@@ -103,6 +103,11 @@ impl Program {
         }
     }
 
+    /// Whether each line begins with the client. `false` if it is not known.
+    pub(super) fn begins_with_client(&self) -> bool {
+        matches!(self, Self::Line(program) if program.begins_with_client())
+    }
+
     /// Whether path and query come from one value, the request target, in every line.
     ///
     /// If so, a reader of blocks interns the target instead of its parts. JSON formats may have the
