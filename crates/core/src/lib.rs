@@ -100,9 +100,10 @@ pub use column::{
 };
 pub use field::{ColumnKind, Field, Unit};
 pub use filter::{
-    Clause, ClauseError, CompiledFilter, Condition, ConditionError, ConditionOperator,
-    ConditionValue, FieldCondition, Filter, PatternAccount, PatternBudget, PatternRefusal,
-    PatternSize, RecordPredicate, TextTest, TimeBounds, TimeReader, ValueBatch, ValueForm, excerpt,
+    BoundedRegex, CacheReservation, Clause, ClauseError, CompiledFilter, Condition, ConditionError,
+    ConditionOperator, ConditionValue, FieldCondition, Filter, PatternAccount, PatternBudget,
+    PatternRefusal, PatternSize, RecordPredicate, RegexOptions, TextTest, TimeBounds, TimeReader,
+    ValueBatch, ValueForm, excerpt,
 };
 pub use format::{
     BlockFormats, Candidate, CompanionSearch, Detection, FollowedFormat, Format, FormatChoice,

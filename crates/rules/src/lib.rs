@@ -20,7 +20,7 @@
 //! limit remembers.
 
 mod arrivals;
-mod bounded_regex;
+mod backtracking_parts;
 mod condition;
 mod crowdsec;
 mod deny_replay;

@@ -3,10 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard};
 
-use regex::bytes::RegexSet;
+use weir_core::BoundedRegex;
 use weir_sync::Lock;
-
-use crate::bounded_regex::BoundedRegex;
 
 /// A cache that the scenarios of several texts share: each data file and pattern is read once.
 ///
@@ -21,7 +19,7 @@ pub(crate) struct SharedData(Lock<Shared>);
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     pub(crate) lines: HashMap<String, Arc<[Vec<u8>]>>,
-    pub(crate) sets: HashMap<String, Arc<RegexSet>>,
+    pub(crate) sets: HashMap<String, BoundedRegex>,
     pub(crate) patterns: HashMap<String, BoundedRegex>,
     /// The most memory that the patterns may take, in bytes.
     pub(crate) patterns_bytes: usize,

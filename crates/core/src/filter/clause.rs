@@ -5,9 +5,7 @@
 
 use std::fmt;
 
-use regex::bytes::Regex;
-
-use super::pattern_budget::PatternBudget;
+use super::pattern::{BoundedRegex, PatternBudget, RegexOptions};
 use crate::field::Field;
 use crate::schema::{ColumnId, RecordKind};
 use crate::similar_name::names_instead;
@@ -159,7 +157,7 @@ pub enum TextTest {
     /// The value starts with this prefix.
     Prefix(Vec<u8>),
     /// The expression matches somewhere in the value.
-    Matches(Regex),
+    Matches(BoundedRegex),
     /// The value is an address in one of these blocks, or one of the values.
     InBlocks(Vec<AddressBlock>, Vec<Vec<u8>>),
     /// The value is a whole number between two bounds, both included.
@@ -174,8 +172,8 @@ pub enum TextTest {
 /// expression that a person types, and rejects `(\w{1000}){1000}`.
 const REGEX_BYTES_MAX: usize = 1 << 20;
 
-/// The largest cache of a regular expression, in bytes, for each thread that matches with it. If
-/// it is full again and again, matching goes on without it, more slowly.
+/// The largest cache of a regular expression, in bytes, for each thread that matches with it, in
+/// each direction. If it is full again and again, matching goes on without it, more slowly.
 const REGEX_CACHE_BYTES_MAX: usize = 256 << 10;
 
 impl TextTest {
@@ -192,11 +190,12 @@ impl TextTest {
         expression: &str,
         patterns: &PatternBudget,
     ) -> Result<Self, ClauseError> {
-        // Values are bytes: without Unicode classes, `.` matches any byte and `\w` is ASCII.
-        let mut builder = regex::bytes::RegexBuilder::new(expression);
-        builder.dfa_size_limit(REGEX_CACHE_BYTES_MAX);
-        patterns
-            .regex(&mut builder, expression.len(), REGEX_BYTES_MAX)
+        let options = RegexOptions {
+            program_bytes_max: REGEX_BYTES_MAX,
+            cache_bytes_max: REGEX_CACHE_BYTES_MAX,
+            ..RegexOptions::default()
+        };
+        BoundedRegex::new(expression, options, patterns)
             .map(Self::Matches)
             .map_err(|error| ClauseError::Regex(error.to_string()))
     }

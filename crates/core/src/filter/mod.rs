@@ -16,7 +16,7 @@ mod bounds;
 mod clause;
 mod compiled;
 mod condition;
-mod pattern_budget;
+mod pattern;
 mod predicate;
 
 pub use bounds::TimeBounds;
@@ -26,5 +26,8 @@ pub use condition::{
     Condition, ConditionError, ConditionOperator, ConditionValue, FieldCondition, TimeReader,
     ValueForm, excerpt,
 };
-pub use pattern_budget::{PatternAccount, PatternBudget, PatternRefusal, PatternSize};
+pub use pattern::{
+    BoundedRegex, CacheReservation, PatternAccount, PatternBudget, PatternRefusal, PatternSize,
+    RegexOptions,
+};
 pub use predicate::RecordPredicate;

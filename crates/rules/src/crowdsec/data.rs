@@ -5,12 +5,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use regex::bytes::RegexSet;
-use weir_core::PatternBudget;
+use weir_core::{BoundedRegex, PatternBudget};
 
 use super::expression::{SetError, compile_pattern, compile_set};
 use super::tag_table::TagTable;
-use crate::bounded_regex::BoundedRegex;
 use crate::error::{Reason, RuleError};
 use crate::files::RuleFiles;
 use crate::shared_data::Shared;
@@ -99,8 +97,8 @@ impl<'d> DataFiles<'d> {
     ///
     /// # Errors
     /// If it cannot be read or has a wrong pattern.
-    pub(super) fn patterns(&self, file: &str) -> Result<Arc<RegexSet>, Reason> {
-        let known = self.files.scenario_data().lock().sets.get(file).map(Arc::clone);
+    pub(super) fn patterns(&self, file: &str) -> Result<BoundedRegex, Reason> {
+        let known = self.files.scenario_data().lock().sets.get(file).cloned();
         if let Some(set) = known {
             return Ok(set);
         }
@@ -117,8 +115,7 @@ impl<'d> DataFiles<'d> {
                     }
                 })
             })?;
-        let set = Arc::new(set);
-        self.files.scenario_data().lock().sets.insert(file.to_owned(), Arc::clone(&set));
+        self.files.scenario_data().lock().sets.insert(file.to_owned(), set.clone());
         Ok(set)
     }
 
@@ -147,8 +144,6 @@ impl<'d> DataFiles<'d> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::{DataFiles, PATTERNS_BYTES_MAX};
     use crate::files::RuleFiles;
 
@@ -157,14 +152,13 @@ mod tests {
         let mut files = RuleFiles::default();
         files.add("agents".to_owned(), "# agents\ncurl\n".to_owned());
         let (one, other) = (DataFiles::new(&files), DataFiles::new(&files));
-        let sets =
-            [one.patterns("agents"), other.patterns("agents")].map(|set| set.expect("a set"));
-        assert!(Arc::ptr_eq(&sets[0], &sets[1]));
         for data in [one, other] {
+            assert!(data.patterns("agents").expect("a set").is_match(b"curl/8"));
             assert!(data.pattern("a+").expect("a pattern").is_match(b"caat"));
         }
         let shared = files.scenario_data().lock();
-        assert_eq!((shared.patterns.len(), shared.lines.len()), (1, 1));
+        let known = (shared.patterns.len(), shared.lines.len(), shared.sets.len());
+        assert_eq!(known, (1, 1, 1));
     }
 
     #[test]

@@ -3,14 +3,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use regex::bytes::RegexSet;
+use weir_core::BoundedRegex;
 
 use super::data::DataFiles;
 use super::expression::{Names, number_of};
 use super::fields::EventField;
 use super::services;
 use super::tag_table::TagTable;
-use crate::bounded_regex::BoundedRegex;
 use crate::error::{Reason, RuleError};
 
 /// Parts of an event that a log does not contain, with the reason.
@@ -92,7 +91,7 @@ impl Names for ScenarioNames<'_, '_> {
         self.data.lines(file)
     }
 
-    fn patterns(&mut self, file: &str) -> Result<Arc<RegexSet>, Reason> {
+    fn patterns(&mut self, file: &str) -> Result<BoundedRegex, Reason> {
         self.data.patterns(file)
     }
 

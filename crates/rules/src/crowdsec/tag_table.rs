@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::fmt;
 
 use aho_corasick::{AhoCorasick, MatchKind};
+use weir_core::BoundedRegex;
 
-use crate::bounded_regex::BoundedRegex;
 use crate::error::Reason;
 use crate::yaml::{Yaml, documents};
 

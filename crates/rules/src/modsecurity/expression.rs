@@ -4,11 +4,10 @@
 //! backtrack, with a limit of steps.
 
 use fancy_regex::{CompileError, Regex, RegexBuilder};
-use regex::bytes;
-use weir_core::{PatternBudget, PatternSize};
+use weir_core::{BoundedRegex, PatternBudget, PatternSize, RegexOptions};
 
 use super::pcre::{Dialect, has_possessive, translated};
-use crate::bounded_regex::BoundedRegex;
+use crate::backtracking_parts::{PART_CACHE_BYTES_MAX, parts_max};
 use crate::error::Reason;
 
 /// The largest size of a compiled expression, in bytes.
@@ -44,9 +43,9 @@ impl Expression {
         if has_possessive(&linear) {
             return Self::backtracking(text, budget);
         }
-        let builder = &mut bytes::RegexBuilder::new(&linear);
-        let built = BoundedRegex::build(builder, linear.len(), PROGRAM_BYTES_MAX, budget);
-        match built {
+        let options =
+            RegexOptions { program_bytes_max: PROGRAM_BYTES_MAX, ..RegexOptions::default() };
+        match BoundedRegex::new(&linear, options, budget) {
             Ok(regex) => Ok(Self::Linear(regex)),
             // Another engine would not make it smaller.
             Err(regex::Error::CompiledTooBig(_)) => Err("the expression is too large".into()),
@@ -67,11 +66,17 @@ impl Expression {
             let mut builder = RegexBuilder::new(&text);
             builder.backtrack_limit(STEPS_MAX).delegate_size_limit(size.program_bytes);
             if let Some(bytes) = size.cache_bytes {
-                builder.delegate_dfa_size_limit(bytes);
+                builder.delegate_dfa_size_limit(bytes.min(PART_CACHE_BYTES_MAX));
             }
-            builder.build()
+            builder.build().map(|regex| (0, regex))
         };
-        match budget.fit(text.len(), PROGRAM_BYTES_MAX, is_too_large, refused, build) {
+        match budget.fit(
+            (parts_max(&text), text.len()),
+            PROGRAM_BYTES_MAX,
+            is_too_large,
+            refused,
+            build,
+        ) {
             Ok(regex) => Ok(Self::Backtracking(Box::new(regex), budget.clone())),
             Err(_) => Err("the syntax of the expression is not supported".into()),
         }

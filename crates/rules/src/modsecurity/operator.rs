@@ -143,13 +143,16 @@ fn words<'t>(
         return Ok(Operator::Never);
     }
     let too_large = || Reason::from("the list has more than 4 MiB of words");
-    let build = |_| AhoCorasick::builder().ascii_case_insensitive(true).build(texts.clone()).ok();
-    let build = |size| build(size).ok_or_else(too_large);
+    let build = |_| {
+        let built = AhoCorasick::builder().ascii_case_insensitive(true).build(texts.clone());
+        let automaton = built.map_err(|_| too_large())?;
+        Ok((automaton.memory_usage(), automaton))
+    };
     if bytes > WORDS_BYTES_MAX {
         return Err(too_large());
     }
     let program_bytes = bytes * WORD_PROGRAM_BYTES;
-    let words = budget.fit(bytes, program_bytes, |_| false, |_| too_large(), build)?;
+    let words = budget.fit((1, bytes), program_bytes, |_| false, |_| too_large(), build)?;
     Ok(Operator::HasWord(words))
 }
 

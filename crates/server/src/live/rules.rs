@@ -204,6 +204,7 @@ impl Question for RulesOverQuery {
         let all: Vec<&dyn Rule> =
             self.rules.iter().chain(&self.against).map(|rule| &**rule).collect();
         let rules = (&all[..], &lines as &dyn SourceLines);
+        let _caches = CachesOfAnswer(&self.budget);
         let answers = replay_rules(data, &settled, rules, &self.options, jobs, should_stop)?;
         let Some(mut answers) = answers else { return Ok(None) };
         // Patterns of dates are compiled when they are first needed. One that was refused finds
@@ -227,6 +228,16 @@ impl Question for RulesOverQuery {
         let answer = Some(Box::new(RulesAnswer { rules, notes, comparison, complete }));
         let (error, place, lines) = (None, None, None);
         Ok(Some(LiveReply::Rules { panel, query, answer, error, place, lines }))
+    }
+}
+
+/// Drops the caches of patterns at the end of an answer, so that a panel does not keep them from
+/// others.
+struct CachesOfAnswer<'a>(&'a PatternBudget);
+
+impl Drop for CachesOfAnswer<'_> {
+    fn drop(&mut self) {
+        self.0.drop_caches();
     }
 }
 

@@ -28,7 +28,7 @@ use tree::Node;
 pub use tree::{ConditionOperator, ConditionValue, FieldCondition, ValueForm};
 
 use super::clause::Clause;
-use super::pattern_budget::PatternBudget;
+use super::pattern::PatternBudget;
 use crate::field::Unit;
 use crate::value::{QuantityError, STATUS_CLASS, parse_count, parse_seconds_ns, parse_whole_size};
 use crate::values::Values;

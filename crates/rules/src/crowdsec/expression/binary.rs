@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use weir_core::BoundedRegex;
+
 use super::NoFields;
 use super::evaluate::Evaluation;
 use super::function::Function;
@@ -10,7 +12,6 @@ use super::parse::{Parser, require};
 use super::syntax::{Node, Operator, Part};
 use super::text_search::values_of;
 use super::value::{Kind, Value};
-use crate::bounded_regex::BoundedRegex;
 use crate::error::RuleError;
 
 /// The longest text that constant folding stores, in bytes. It keeps the memory of an expression

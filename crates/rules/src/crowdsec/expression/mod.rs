@@ -22,7 +22,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use regex::bytes::RegexSet;
+use weir_core::BoundedRegex;
 
 pub(super) use self::pattern::{SetError, compile as compile_pattern, compile_set};
 
@@ -32,7 +32,6 @@ use self::syntax::Part;
 use self::value::{Kind, Value};
 use super::fields::EventField;
 use super::tag_table::TagTable;
-use crate::bounded_regex::BoundedRegex;
 use crate::error::{Reason, RuleError};
 
 /// Resolves the names in an expression: fields, data files and patterns.
@@ -53,7 +52,7 @@ pub(super) trait Names {
     ///
     /// # Errors
     /// If it is missing or has a wrong pattern.
-    fn patterns(&mut self, file: &str) -> Result<Arc<RegexSet>, Reason>;
+    fn patterns(&mut self, file: &str) -> Result<BoundedRegex, Reason>;
 
     /// The tags of a data file.
     ///

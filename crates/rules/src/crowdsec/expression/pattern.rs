@@ -4,10 +4,8 @@
 //! syntax: Go takes `{` without a number literally, `[` and `&&` inside a class literally, and `\<`
 //! as `<`, and it supports `\Q...\E`.
 
-use regex::bytes::{RegexBuilder, RegexSet, RegexSetBuilder};
-use weir_core::PatternBudget;
+use weir_core::{BoundedRegex, PatternBudget, RegexOptions};
 
-use crate::bounded_regex::BoundedRegex;
 use crate::error::Reason;
 
 /// The size limits that are tried in turn for a compiled pattern, in bytes.
@@ -25,11 +23,12 @@ pub(in super::super) fn compile(
     budget: &PatternBudget,
 ) -> Result<(BoundedRegex, usize), Reason> {
     let translated = translated(pattern);
-    let mut builder = RegexBuilder::new(&translated);
-    builder.unicode(needs_unicode(&translated));
+    let is_unicode = needs_unicode(&translated);
     let mut compiled = Err(Reason::from(""));
     for bytes in PATTERN_BYTES {
-        compiled = match BoundedRegex::build(&mut builder, translated.len(), bytes, budget) {
+        let options =
+            RegexOptions { is_unicode, program_bytes_max: bytes, ..RegexOptions::default() };
+        compiled = match BoundedRegex::new(&translated, options, budget) {
             Ok(regex) => return Ok((regex, bytes)),
             Err(error @ regex::Error::CompiledTooBig(_)) => Err(reason(&error)),
             Err(error) => return Err(reason(&error)),
@@ -53,7 +52,7 @@ pub(in super::super) struct SetError {
 pub(in super::super) fn compile_set(
     patterns: &[Vec<u8>],
     budget: &PatternBudget,
-) -> Result<RegexSet, SetError> {
+) -> Result<BoundedRegex, SetError> {
     // Each is compiled alone to find the one at fault; only the set is kept and counted.
     let uncounted = PatternBudget::default();
     let mut texts = Vec::new();
@@ -67,10 +66,10 @@ pub(in super::super) fn compile_set(
         compile(text, &uncounted).map_err(wrong)?;
         texts.push(translated(text));
     }
-    let mut builder = RegexSetBuilder::new(&texts);
-    builder.unicode(texts.iter().any(|text| needs_unicode(text)));
-    let text_bytes = texts.iter().map(String::len).sum();
-    let set = budget.regex_set(&mut builder, text_bytes, SET_BYTES_MAX);
+    let is_unicode = texts.iter().any(|text| needs_unicode(text));
+    let options =
+        RegexOptions { is_unicode, program_bytes_max: SET_BYTES_MAX, ..RegexOptions::default() };
+    let set = BoundedRegex::any_of(&texts, options, budget);
     set.map_err(|error| SetError { index: None, reason: reason(&error) })
 }
 

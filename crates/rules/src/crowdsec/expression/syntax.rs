@@ -4,9 +4,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use regex::bytes::RegexSet;
+use weir_core::BoundedRegex;
 
-use crate::bounded_regex::BoundedRegex;
 use crate::crowdsec::tag_table::TagTable;
 
 use super::function::Function;
@@ -44,7 +43,7 @@ pub(super) enum Node {
     IsOneOf(Box<Part>, Vec<Value<'static>>),
     Matches(Box<Part>, BoundedRegex),
     /// Whether one of the patterns of a data file matches.
-    MatchesOneOf(Box<Part>, Arc<RegexSet>),
+    MatchesOneOf(Box<Part>, BoundedRegex),
     /// A text that matches the pattern made from an element of a list, and the patterns by their
     /// texts.
     MatchesElement(Box<[Part; 2]>, HashMap<Vec<u8>, BoundedRegex>),

@@ -5,11 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use regex::bytes::RegexSet;
-use weir_core::PatternBudget;
+use weir_core::{BoundedRegex, PatternBudget};
 
 use super::{Expression, Fields, Names, compile_pattern, compile_set};
-use crate::bounded_regex::BoundedRegex;
 use crate::crowdsec::tag_table::TagTable;
 use crate::error::Reason;
 
@@ -35,9 +33,9 @@ impl Names for TestNames {
         }
     }
 
-    fn patterns(&mut self, file: &str) -> Result<Arc<RegexSet>, Reason> {
+    fn patterns(&mut self, file: &str) -> Result<BoundedRegex, Reason> {
         let lines = self.lines(file)?;
-        compile_set(&lines, &PatternBudget::default()).map(Arc::new).map_err(|error| error.reason)
+        compile_set(&lines, &PatternBudget::default()).map_err(|error| error.reason)
     }
 
     fn tags(&mut self, file: &str) -> Result<Arc<TagTable>, Reason> {

@@ -1,14 +1,16 @@
 //! Compiled patterns.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
 
 use fancy_regex::{Captures, CompileError, Regex, RegexBuilder};
-use weir_core::{PatternBudget, PatternSize};
+use weir_core::{CacheReservation, PatternBudget, PatternSize};
 
 use super::classes::write_char;
 use super::literals::{self, Texts};
 use super::syntax::{Node, Syntax, parse};
+use crate::backtracking_parts::{PART_CACHE_BYTES_MAX, parts_max};
 use crate::error::{Reason, RuleError};
 
 /// The most steps of a backtracking pattern on one line: some tenths of a second.
@@ -57,9 +59,19 @@ struct WrittenPattern {
 /// An expression that is compiled at its first use. Clones have their own caches.
 #[derive(Debug)]
 struct LazyRegex {
-    shared: Arc<(String, OnceLock<Result<Regex, Reason>>)>,
+    shared: Arc<(String, OnceLock<Result<SharedRegex, Reason>>)>,
     budget: PatternBudget,
-    own: OnceLock<Option<Regex>>,
+    /// The expression with its own caches, which are charged as if they were full, because the engine
+    /// does not tell their size; `None` if there is no room for them. Searches have new ones then.
+    own: OnceLock<Option<(Regex, CacheReservation)>>,
+}
+
+/// A compiled expression that clones share.
+#[derive(Debug)]
+struct SharedRegex {
+    regex: Regex,
+    /// The most that its caches can take in one thread.
+    caches_bytes: usize,
 }
 
 impl LazyRegex {
@@ -69,7 +81,7 @@ impl LazyRegex {
     }
 
     /// Compiles the expression; `None` if the work is stopped, after which it may begin again.
-    fn compiled(&self) -> Option<&Result<Regex, Reason>> {
+    fn compiled(&self) -> Option<&Result<SharedRegex, Reason>> {
         let (text, compiled) = &*self.shared;
         if let Some(known) = compiled.get() {
             return Some(known);
@@ -79,26 +91,39 @@ impl LazyRegex {
         (!is_refused).then(|| compiled.get_or_init(|| built))
     }
 
-    fn build(&self, text: &str) -> Result<Regex, Reason> {
+    fn build(&self, text: &str) -> Result<SharedRegex, Reason> {
+        let parts = parts_max(text);
         let refused = |_| fancy_regex::Error::from(CompileError::PatternTooComplex);
         let build = |size: PatternSize| {
             let mut builder = RegexBuilder::new(text);
             builder.backtrack_limit(STEPS_MAX).delegate_size_limit(size.program_bytes);
-            if let Some(bytes) = size.cache_bytes {
+            let bytes_max = if parts > 1 { PART_CACHE_BYTES_MAX } else { usize::MAX };
+            let cache_bytes = size.cache_bytes.map(|bytes| bytes.min(bytes_max));
+            if let Some(bytes) = cache_bytes {
                 builder.delegate_dfa_size_limit(bytes);
             }
-            builder.build()
+            let caches_bytes = parts * 2 * cache_bytes.unwrap_or(0);
+            builder.build().map(|regex| (0, SharedRegex { regex, caches_bytes }))
         };
-        let built = self.budget.fit(text.len(), PROGRAM_BYTES_MAX, is_too_large, refused, build);
+        let size = (parts, text.len());
+        let built = self.budget.fit(size, PROGRAM_BYTES_MAX, is_too_large, refused, build);
         built.map_err(|error| error.to_string().into())
     }
 
-    fn get(&self) -> Option<&Regex> {
+    /// Returns the expression; `None` if it is not valid, or the work is stopped.
+    fn get(&self) -> Option<Cow<'_, Regex>> {
         if self.budget.is_stopped() {
             return None;
         }
-        let compiled = self.compiled()?;
-        self.own.get_or_init(|| compiled.clone().ok()).as_ref()
+        let SharedRegex { regex, caches_bytes } = self.compiled()?.as_ref().ok()?;
+        let own = self.own.get_or_init(|| {
+            let reservation = self.budget.reserve(*caches_bytes)?;
+            Some((regex.clone(), reservation))
+        });
+        Some(match own {
+            Some((regex, _)) => Cow::Borrowed(regex),
+            None => Cow::Owned(regex.clone()),
+        })
     }
 }
 

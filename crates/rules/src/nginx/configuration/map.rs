@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-use weir_core::PatternBudget;
+use weir_core::{BoundedRegex, PatternBudget, RegexOptions};
 
 use super::template::Template;
 use super::tokens::{Directive, Word};
-use crate::bounded_regex::BoundedRegex;
 use crate::error::RuleError;
 use crate::networks::{Network, Networks};
 
@@ -131,7 +130,7 @@ impl Map {
     /// Whether one of its regular expressions sets the group with this name or number.
     pub(crate) fn captures(&self, name: &str) -> bool {
         let Entries::Texts { expressions, .. } = &self.entries else { return false };
-        expressions.iter().any(|(expression, _)| expression.captures(name))
+        expressions.iter().any(|(expression, _)| expression.has_group(name))
     }
 }
 
@@ -149,8 +148,10 @@ fn network(word: &Word) -> Result<Network, RuleError> {
 /// The regular expression after `~` or `~*`.
 fn expression(text: &str, budget: &PatternBudget) -> Option<Result<BoundedRegex, regex::Error>> {
     let pattern = text.strip_prefix('~')?;
-    Some(match pattern.strip_prefix('*') {
-        Some(pattern) => BoundedRegex::ignoring_case(pattern, budget),
-        None => BoundedRegex::new(pattern, budget),
-    })
+    let (pattern, ignores_case) = match pattern.strip_prefix('*') {
+        Some(pattern) => (pattern, true),
+        None => (pattern, false),
+    };
+    let options = RegexOptions { ignores_case, ..RegexOptions::default() };
+    Some(BoundedRegex::new(pattern, options, budget))
 }

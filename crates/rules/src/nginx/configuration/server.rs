@@ -1,9 +1,8 @@
 //! `server` and `location`: finds the limits that apply to a request.
 
-use weir_core::PatternBudget;
+use weir_core::{BoundedRegex, PatternBudget, RegexOptions};
 
 use super::tokens::{Directive, Word};
-use crate::bounded_regex::BoundedRegex;
 use crate::error::RuleError;
 
 /// A server, with its names and ports.
@@ -141,7 +140,8 @@ impl Server {
 impl ServerName {
     fn parse(text: &str, budget: &PatternBudget) -> Result<Vec<Self>, regex::Error> {
         if let Some(pattern) = text.strip_prefix('~') {
-            let expression = BoundedRegex::ignoring_case(pattern, budget)?;
+            let options = RegexOptions { ignores_case: true, ..RegexOptions::default() };
+            let expression = BoundedRegex::new(pattern, options, budget)?;
             return Ok(vec![Self::Expression(NamePattern(expression))]);
         }
         let text = text.to_ascii_lowercase();
@@ -254,10 +254,9 @@ impl LocationPath {
             [modifier, path] => (&*modifier.text, path),
             _ => return Err(directive.name.error("write: location [modifier] path { … }")),
         };
-        let expression = |is_insensitive| {
-            let compile =
-                if is_insensitive { BoundedRegex::ignoring_case } else { BoundedRegex::new };
-            compile(&path.text, budget).map_err(|error| {
+        let expression = |ignores_case| {
+            let options = RegexOptions { ignores_case, ..RegexOptions::default() };
+            BoundedRegex::new(&path.text, options, budget).map_err(|error| {
                 path.error(format_args!("the regular expression is not understood: {error}"))
             })
         };

@@ -25,8 +25,10 @@ const SHARED_FOR: Duration = Duration::from_millis(50);
 /// compiled expressions take up to a megabyte each.
 const KEPT_EXPRESSIONS_MAX: usize = 4;
 
-/// The approximate maximum memory of a compiled expression with its cache, in bytes.
+/// The approximate maximum memory of a compiled expression, and of its caches in each thread that
+/// searches with it, in bytes.
 const EXPRESSION_BYTES: usize = 2 << 20;
+const EXPRESSION_CACHES_BYTES: usize = 512 << 10;
 
 /// The answers that the connections of a session currently follow.
 #[derive(Debug, Default)]
@@ -282,7 +284,7 @@ impl SharedAnswer {
             // This cannot fail: columns are never removed.
             let mut evaluator = evaluator.ok()?;
             let answer = evaluator.answer(should_stop);
-            self.keep(state, evaluator);
+            self.keep(state, evaluator, session.jobs());
             let answer = answer?;
             // Dates are in the zone of the log, which these records may have revealed.
             let settled = settle()?;
@@ -296,9 +298,10 @@ impl SharedAnswer {
     }
 
     /// Keeps the evaluator for the next view, unless its expressions take too much memory.
-    fn keep(&self, state: &mut AnswerState, evaluator: Evaluator<DataSet>) {
+    fn keep(&self, state: &mut AnswerState, evaluator: Evaluator<DataSet>, jobs: usize) {
         let expressions = self.query.expressions();
-        let bytes = evaluator.total_memory_bytes() + expressions * EXPRESSION_BYTES;
+        let bytes_of_each = EXPRESSION_BYTES + jobs * EXPRESSION_CACHES_BYTES;
+        let bytes = evaluator.total_memory_bytes() + expressions * bytes_of_each;
         state.evaluator = (expressions <= KEPT_EXPRESSIONS_MAX).then_some(evaluator);
         let bytes = if state.evaluator.is_some() { bytes } else { 0 };
         self.bytes.store(bytes, Ordering::Relaxed);

@@ -1,9 +1,9 @@
 //! Bounds the memory of compiled patterns, and ends the work with them.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
+use super::bounded_regex::SharedRegex;
 
 /// The first size limit that is tried for a compiled pattern, in bytes. It is doubled until the
 /// pattern fits, because the engine does not tell the size of what it has compiled.
@@ -12,8 +12,9 @@ const PROGRAM_BYTES_MIN: usize = 8 << 10;
 /// The program of a pattern is compiled twice: for matching forwards and backwards.
 const PROGRAMS: usize = 2;
 
-/// What the caches of a pattern take beside its programs once it has been matched, in bytes.
-const CACHES_BYTES: usize = 16 << 10;
+/// What is charged for the caches of a pattern when it is compiled, in bytes: what those of most
+/// patterns take. If they grow beyond it, the rest is charged too, until they are dropped.
+pub(super) const CACHES_BYTES: usize = 16 << 10;
 
 /// The limits of the cache of a counted pattern, in bytes. A cache that is full is cleared, so that
 /// a smaller one makes matching slower at most.
@@ -73,21 +74,20 @@ pub enum PatternRefusal {
 /// The memory that the patterns of one piece of work may take, and the flag that stops the work. By
 /// default there is no limit.
 ///
-/// Patterns are counted by an estimate: twice the size of their program, which is known up to a
-/// factor of two, and a constant for their caches. What was counted is returned when the last copy
-/// of the budget is dropped, so what uses the patterns has to keep one.
+/// A pattern is counted when it is compiled: its size, or an estimate if that is more, and a constant
+/// for its caches, which are counted as they grow. What was counted is returned when the last copy of
+/// the budget is dropped, so what uses the patterns has to keep one.
 ///
 /// # Examples
 ///
 /// ```
 /// use std::sync::Arc;
 /// use std::sync::atomic::AtomicBool;
-/// use regex::bytes::RegexBuilder;
-/// use weir_core::{PatternAccount, PatternBudget, PatternRefusal};
+/// use weir_core::{BoundedRegex, PatternAccount, PatternBudget, PatternRefusal, RegexOptions};
 ///
 /// let account = Arc::new(PatternAccount::new(100_000));
 /// let budget = PatternBudget::new(vec![account.clone()], Arc::new(AtomicBool::new(false)));
-/// let compile = |text: &str| budget.regex(&mut RegexBuilder::new(text), text.len(), 1 << 20);
+/// let compile = |text: &str| BoundedRegex::new(text, RegexOptions::default(), &budget);
 /// assert!(compile("^/a")?.is_match(b"/a/b"));
 /// assert!(compile("(?:a{99}){99}").is_err());
 /// let refusal = budget.refusal();
@@ -108,13 +108,15 @@ struct Limits {
     stop: Arc<AtomicBool>,
     /// Why there was no room for a pattern. Nothing is compiled after it.
     full: OnceLock<PatternRefusal>,
+    /// The patterns that have caches.
+    patterns: Mutex<Vec<Weak<SharedRegex>>>,
 }
 
 impl PatternBudget {
     /// Makes a budget that charges each of the accounts, and compiles nothing once `stop` is true.
     pub fn new(accounts: Vec<Arc<PatternAccount>>, stop: Arc<AtomicBool>) -> Self {
-        let (bytes, full) = (AtomicUsize::new(0), OnceLock::new());
-        Self(Some(Arc::new(Limits { accounts, bytes, stop, full })))
+        let (bytes, full, patterns) = (AtomicUsize::new(0), OnceLock::new(), Mutex::default());
+        Self(Some(Arc::new(Limits { accounts, bytes, stop, full, patterns })))
     }
 
     /// Returns whether the work was stopped.
@@ -130,76 +132,58 @@ impl PatternBudget {
         full.or_else(|| self.is_stopped().then_some(PatternRefusal::Stopped))
     }
 
-    /// Compiles the expression of a builder, of which the text has a length in bytes. Its program
-    /// may have a size in bytes.
-    ///
-    /// # Errors
-    /// If it is not valid or too large, or if the budget [refuses](Self::refusal) it. It is then
-    /// too large.
-    pub fn regex(
-        &self,
-        builder: &mut RegexBuilder,
-        text_bytes: usize,
-        program_bytes_max: usize,
-    ) -> Result<Regex, regex::Error> {
-        self.fit(
-            text_bytes,
-            program_bytes_max,
-            is_too_large,
-            regex::Error::CompiledTooBig,
-            |size| {
-                if let Some(bytes) = size.cache_bytes {
-                    builder.dfa_size_limit(bytes);
-                }
-                builder.size_limit(size.program_bytes).build()
-            },
-        )
+    /// Drops the caches of the patterns, which nobody needs between two answers.
+    pub fn drop_caches(&self) {
+        let Some(limits) = &self.0 else { return };
+        let patterns = limits.patterns.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = patterns.iter().filter_map(Weak::upgrade);
+        kept.for_each(|pattern| pattern.caches.clear());
     }
 
-    /// Compiles the expressions of a builder, as [`Self::regex`] does one.
-    ///
-    /// # Errors
-    /// As for [`Self::regex`].
-    pub fn regex_set(
-        &self,
-        builder: &mut RegexSetBuilder,
-        text_bytes: usize,
-        program_bytes_max: usize,
-    ) -> Result<RegexSet, regex::Error> {
-        self.fit(
-            text_bytes,
-            program_bytes_max,
-            is_too_large,
-            regex::Error::CompiledTooBig,
-            |size| builder.size_limit(size.program_bytes).build(),
-        )
+    /// Remembers a pattern, of which it may have to drop the caches.
+    pub(super) fn register(&self, pattern: &Arc<SharedRegex>) {
+        if let Some(limits) = &self.0 {
+            let mut patterns = limits.patterns.lock().unwrap_or_else(PoisonError::into_inner);
+            patterns.push(Arc::downgrade(pattern));
+        }
+    }
+
+    /// Reserves memory for caches, in bytes. Returns `None` if there is no room.
+    pub fn reserve(&self, bytes: usize) -> Option<CacheReservation> {
+        let mut reservation = CacheReservation::default();
+        reservation.grow(bytes, self).then_some(reservation)
     }
 
     /// Compiles a pattern with the smallest size limit with which `build` succeeds, and charges it.
-    /// `refused` makes the error of a pattern that is refused, given the limit.
+    /// It consists of some separately compiled parts, and its text has a length in bytes. `build`
+    /// also returns its size in bytes, or 0 if it is not known. `refused` makes the error of a
+    /// pattern that is refused, given the limit.
     ///
     /// # Errors
     /// Those of `build`, or `refused`.
     pub fn fit<T, E>(
         &self,
-        text_bytes: usize,
+        (parts, text_bytes): (usize, usize),
         program_bytes_max: usize,
         is_too_large: impl Fn(&E) -> bool,
         refused: impl Fn(usize) -> E,
-        mut build: impl FnMut(PatternSize) -> Result<T, E>,
+        mut build: impl FnMut(PatternSize) -> Result<(usize, T), E>,
     ) -> Result<T, E> {
         let Some(limits) = &self.0 else {
-            return build(PatternSize { program_bytes: program_bytes_max, cache_bytes: None });
+            let size = PatternSize { program_bytes: program_bytes_max, cache_bytes: None };
+            return build(size).map(|(_, built)| built);
         };
         let mut program_bytes = PROGRAM_BYTES_MIN.max(16 * text_bytes);
         loop {
             program_bytes = program_bytes.min(program_bytes_max);
-            let charge = limits.charge(PROGRAMS * program_bytes + CACHES_BYTES);
-            let charge = charge.map_err(|()| refused(program_bytes))?;
+            let estimate = PROGRAMS * program_bytes;
+            let charge = |bytes| limits.charge(bytes).map_err(|()| refused(program_bytes));
+            let charged = charge(parts.saturating_mul(estimate + CACHES_BYTES))?;
             let cache_bytes = (4 * program_bytes).clamp(CACHE_BYTES_MIN, CACHE_BYTES_MAX);
             match build(PatternSize { program_bytes, cache_bytes: Some(cache_bytes) }) {
-                Ok(built) => {
-                    charge.keep();
+                Ok((bytes, built)) => {
+                    charge(bytes.saturating_sub(estimate))?.keep();
+                    charged.keep();
                     return Ok(built);
                 }
                 Err(error) if is_too_large(&error) && program_bytes < program_bytes_max => {
@@ -216,12 +200,41 @@ impl PatternBudget {
 pub struct PatternSize {
     /// The largest size of its program, in bytes.
     pub program_bytes: usize,
-    /// The largest size of its cache, in bytes; `None` for that of the engine.
+    /// The largest size of each of its caches, in bytes; `None` for that of the engine.
     pub cache_bytes: Option<usize>,
 }
 
-fn is_too_large(error: &regex::Error) -> bool {
-    matches!(error, regex::Error::CompiledTooBig(_))
+/// Memory of caches that is charged until this is dropped.
+#[derive(Debug, Default)]
+pub struct CacheReservation {
+    limits: Option<Arc<Limits>>,
+    bytes: usize,
+}
+
+impl CacheReservation {
+    /// Returns the memory that was charged, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Charges the rest of this memory to a budget. Returns whether there was room.
+    pub(super) fn grow(&mut self, bytes: usize, budget: &PatternBudget) -> bool {
+        if let Some(limits) = &budget.0 {
+            if !limits.has_charged(bytes.saturating_sub(self.bytes)) {
+                return false;
+            }
+            self.limits.get_or_insert_with(|| limits.clone());
+        }
+        self.bytes = bytes;
+        true
+    }
+}
+
+impl Drop for CacheReservation {
+    fn drop(&mut self) {
+        let accounts = self.limits.iter().flat_map(|limits| &limits.accounts);
+        accounts.for_each(|account| account.refund(self.bytes));
+    }
 }
 
 /// A charge that is returned unless it is kept.
@@ -249,19 +262,28 @@ impl Limits {
         if self.stop.load(Ordering::Relaxed) || self.full.get().is_some() {
             return Err(());
         }
-        for (number, account) in self.accounts.iter().enumerate() {
-            if !account.charge(bytes) {
-                self.accounts[..number].iter().for_each(|charged| charged.refund(bytes));
-                let own = self.bytes.load(Ordering::Relaxed);
-                self.full.get_or_init(|| PatternRefusal::NoRoom {
-                    bytes_needed: own.saturating_add(bytes),
-                    bytes_of_others: account.bytes().saturating_sub(own),
-                    bytes_max: account.bytes_max,
-                });
-                return Err(());
-            }
+        if let Some(account) = self.account_without_room(bytes) {
+            let own = self.bytes.load(Ordering::Relaxed);
+            self.full.get_or_init(|| PatternRefusal::NoRoom {
+                bytes_needed: own.saturating_add(bytes),
+                bytes_of_others: account.bytes().saturating_sub(own),
+                bytes_max: account.bytes_max,
+            });
+            return Err(());
         }
         Ok(Charge { limits: self, bytes })
+    }
+
+    /// Charges all accounts, or none if one lacks the room, which is returned.
+    fn account_without_room(&self, bytes: usize) -> Option<&PatternAccount> {
+        let number = self.accounts.iter().position(|account| !account.charge(bytes))?;
+        self.accounts[..number].iter().for_each(|charged| charged.refund(bytes));
+        Some(&self.accounts[number])
+    }
+
+    /// Charges all accounts, or none. Returns whether there was room.
+    fn has_charged(&self, bytes: usize) -> bool {
+        self.account_without_room(bytes).is_none()
     }
 }
 
@@ -277,15 +299,12 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    use regex::bytes::RegexBuilder;
-
+    use super::super::bounded_regex::{BoundedRegex, RegexOptions};
     use super::{PatternAccount, PatternBudget, PatternRefusal};
 
-    const PROGRAM_BYTES_MAX: usize = 1 << 20;
-
     fn compile(budget: &PatternBudget, text: &str) -> bool {
-        let builder = &mut RegexBuilder::new(text);
-        budget.regex(builder, text.len(), PROGRAM_BYTES_MAX).is_ok()
+        let options = RegexOptions { program_bytes_max: 1 << 20, ..RegexOptions::default() };
+        BoundedRegex::new(text, options, budget).is_ok()
     }
 
     #[test]

@@ -1,0 +1,291 @@
+//! Expressions that are counted with their caches, and that end their work when it is stopped.
+
+use std::sync::Arc;
+
+use regex_automata::meta::{self, Cache};
+use regex_automata::nfa::thompson::WhichCaptures;
+use regex_automata::util::syntax;
+use regex_automata::{Input, MatchKind, Span};
+
+use super::budget::{PatternBudget, PatternSize};
+use super::cache_place::CachePlaces;
+
+/// The largest cache of an expression without a budget, in bytes, in each direction.
+const CACHE_BYTES_MAX: usize = 2 << 20;
+
+/// How an expression is compiled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RegexOptions {
+    /// Whether classes have characters beyond ASCII, and `.` matches whole characters only.
+    pub is_unicode: bool,
+    /// Whether upper and lower case are the same.
+    pub ignores_case: bool,
+    /// The largest size of the compiled expression, in bytes.
+    pub program_bytes_max: usize,
+    /// The largest cache of a thread in each direction, in bytes. A budget may set a smaller one.
+    pub cache_bytes_max: usize,
+}
+
+impl Default for RegexOptions {
+    fn default() -> Self {
+        Self {
+            is_unicode: true,
+            ignores_case: false,
+            program_bytes_max: 10 << 20,
+            cache_bytes_max: CACHE_BYTES_MAX,
+        }
+    }
+}
+
+/// An expression, or several of which one has to match, in the syntax of the `regex` crate.
+///
+/// Its memory is counted in a budget, also that of its caches. It matches nothing once the work of
+/// the budget is stopped, so that rules with thousands of expressions end at once. Clones share
+/// their memory.
+///
+/// # Examples
+///
+/// ```
+/// use weir_core::{BoundedRegex, PatternBudget, RegexOptions};
+///
+/// let budget = PatternBudget::default();
+/// let options = RegexOptions { ignores_case: true, ..RegexOptions::default() };
+/// let regex = BoundedRegex::new("^/(?<name>[a-z]+)$", options, &budget)?;
+/// assert!(regex.is_match(b"/LOGIN") && !regex.is_match(b"/"));
+/// assert!(regex.has_group("name") && regex.has_group("1") && !regex.has_group("2"));
+/// # Ok::<(), regex::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct BoundedRegex {
+    shared: Arc<SharedRegex>,
+    budget: PatternBudget,
+}
+
+/// What clones share.
+#[derive(Debug)]
+pub(super) struct SharedRegex {
+    text: String,
+    regex: meta::Regex,
+    pub(super) caches: CachePlaces,
+}
+
+impl BoundedRegex {
+    /// Compiles an expression.
+    ///
+    /// # Errors
+    /// If it is not valid or too large, or if the budget [refuses](PatternBudget::refusal) it. It
+    /// is then too large.
+    pub fn new(
+        text: &str,
+        options: RegexOptions,
+        budget: &PatternBudget,
+    ) -> Result<Self, regex::Error> {
+        let kind = (MatchKind::LeftmostFirst, WhichCaptures::All);
+        Self::build(text.to_owned(), &[text], kind, options, budget)
+    }
+
+    /// Compiles several expressions. They match if one of them does.
+    ///
+    /// # Errors
+    /// As for [`Self::new`].
+    pub fn any_of(
+        texts: &[String],
+        options: RegexOptions,
+        budget: &PatternBudget,
+    ) -> Result<Self, regex::Error> {
+        // Without the implicit group of each, the engine finds no single match.
+        let kind = (MatchKind::All, WhichCaptures::Implicit);
+        Self::build(texts.join("\n"), texts, kind, options, budget)
+    }
+
+    fn build<T: AsRef<str>>(
+        text: String,
+        patterns: &[T],
+        (matches, captures): (MatchKind, WhichCaptures),
+        options: RegexOptions,
+        budget: &PatternBudget,
+    ) -> Result<Self, regex::Error> {
+        let syntax = syntax::Config::new()
+            .utf8(false)
+            .unicode(options.is_unicode)
+            .case_insensitive(options.ignores_case);
+        let build = |size: PatternSize| {
+            let cache_bytes = size.cache_bytes.unwrap_or(options.cache_bytes_max);
+            let config = meta::Config::new()
+                .match_kind(matches)
+                .which_captures(captures)
+                .utf8_empty(false)
+                .nfa_size_limit(Some(size.program_bytes))
+                .hybrid_cache_capacity(cache_bytes.min(options.cache_bytes_max));
+            let mut builder = meta::Builder::new();
+            let built = builder.configure(config).syntax(syntax).build_many(patterns);
+            let regex = built.map_err(|error| regex_error(&error))?;
+            Ok((regex.memory_usage(), regex))
+        };
+        let too_large = |error: &regex::Error| matches!(error, regex::Error::CompiledTooBig(_));
+        let refused = regex::Error::CompiledTooBig;
+        let bytes_max = options.program_bytes_max;
+        let regex = budget.fit((1, text.len()), bytes_max, too_large, refused, build)?;
+        let shared = Arc::new(SharedRegex { text, regex, caches: CachePlaces::default() });
+        budget.register(&shared);
+        Ok(Self { shared, budget: budget.clone() })
+    }
+
+    /// Returns whether it matches somewhere in a text.
+    pub fn is_match(&self, text: &[u8]) -> bool {
+        let SharedRegex { regex, caches, .. } = &*self.shared;
+        let input = Input::new(text).earliest(true);
+        let search = |cache: &mut Cache| regex.search_half_with(cache, &input).is_some();
+        !self.budget.is_stopped() && caches.search(regex, &self.budget, search)
+    }
+
+    /// Returns the first match and its groups; those that it does not set are empty.
+    /// Several expressions have no groups.
+    pub fn groups(&self, text: &[u8]) -> Option<Vec<Vec<u8>>> {
+        let SharedRegex { regex, caches, .. } = &*self.shared;
+        if self.budget.is_stopped() {
+            return None;
+        }
+        let mut groups = regex.create_captures();
+        let search = |cache: &mut Cache| {
+            regex.search_captures_with(cache, &Input::new(text), &mut groups);
+        };
+        caches.search(regex, &self.budget, search);
+        let bytes = |group: Option<Span>| group.map_or(Vec::new(), |span| text[span].to_vec());
+        groups.is_match().then(|| groups.iter().map(bytes).collect())
+    }
+
+    /// Returns the expression; several have lines of their own.
+    pub fn as_str(&self) -> &str {
+        &self.shared.text
+    }
+
+    /// Returns whether it sets the group with this name or number.
+    pub fn has_group(&self, name: &str) -> bool {
+        let groups = self.shared.regex.group_info();
+        let number = name.parse::<usize>();
+        groups.all_names().any(|(.., known)| known == Some(name))
+            || number.is_ok_and(|number| number > 0 && number < groups.all_group_len())
+    }
+}
+
+/// Returns the error of the `regex` crate for one of its engine.
+fn regex_error(error: &meta::BuildError) -> regex::Error {
+    match (error.size_limit(), error.syntax_error()) {
+        (Some(bytes), _) => regex::Error::CompiledTooBig(bytes),
+        (None, Some(syntax)) => regex::Error::Syntax(syntax.to_string()),
+        (None, None) => regex::Error::Syntax(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
+    use proptest::prelude::*;
+
+    use super::super::budget::CACHES_BYTES;
+    use super::{BoundedRegex, RegexOptions};
+    use crate::filter::pattern::{PatternAccount, PatternBudget};
+
+    /// The caches of these patterns grow with every text that they have not seen.
+    fn growing(number: usize) -> String {
+        format!("(a|b)[0-9ab]{{14}}/.*x{number}")
+    }
+
+    /// Returns a text that is like no other with a smaller number.
+    fn text(number: u64) -> Vec<u8> {
+        let bits = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let byte = |at: u64| if bits >> (at % 64) & 1 == 0 { b'a' } else { b'0' };
+        (0..200).map(byte).chain(*b"/x").collect()
+    }
+
+    #[test]
+    fn caches_are_charged_on_all_threads_and_dropped_after_the_answer() {
+        const PATTERNS: usize = 20;
+        let options = RegexOptions::default();
+        for room in [0, 300 << 10, 1 << 30] {
+            let count = |account: &Arc<PatternAccount>| {
+                let budget = PatternBudget::new(vec![account.clone()], Arc::default());
+                let compile = |number| BoundedRegex::new(&growing(number), options, &budget);
+                (0..PATTERNS).map(compile).collect::<Result<Vec<_>, _>>().map(|all| (budget, all))
+            };
+            let unlimited = Arc::new(PatternAccount::new(usize::MAX));
+            let compiled = count(&unlimited).map(|kept| (unlimited.bytes(), kept));
+            let compiled_bytes = compiled.expect("they are valid").0;
+            let account = Arc::new(PatternAccount::new(compiled_bytes + room));
+            let (budget, patterns) = count(&account).expect("there is room for the patterns");
+            thread::scope(|scope| {
+                for thread in 0..4 {
+                    let (patterns, account) = (&patterns, &account);
+                    scope.spawn(move || {
+                        for number in 0..50 {
+                            for pattern in patterns {
+                                assert!(!pattern.is_match(&text(number * 4 + thread)));
+                            }
+                            assert!(account.bytes() <= compiled_bytes + room);
+                        }
+                    });
+                }
+            });
+            let caches = || patterns.iter().map(|it| it.shared.caches.bytes()).sum::<usize>();
+            let charged = account.bytes() - compiled_bytes + PATTERNS * CACHES_BYTES;
+            assert!(caches() <= charged, "{} of {charged} bytes", caches());
+            assert!(room < 1 << 30 || caches() > 4 << 20, "{} bytes", caches());
+            budget.drop_caches();
+            assert_eq!((caches(), account.bytes()), (0, compiled_bytes));
+            assert!(patterns[3].is_match(b"aaaaaaaaaaaaaaa/x3"), "they match after it");
+        }
+    }
+
+    #[test]
+    fn nothing_matches_once_the_work_is_stopped() {
+        let stop = Arc::new(AtomicBool::new(false));
+        let budget = PatternBudget::new(Vec::new(), stop.clone());
+        let texts = ["a".to_owned(), "b+".to_owned()];
+        let regex = BoundedRegex::any_of(&texts, RegexOptions::default(), &budget);
+        let regex = regex.expect("they are valid");
+        assert!(regex.is_match(b"cb") && !regex.is_match(b"c"));
+        stop.store(true, Ordering::Relaxed);
+        assert!(!regex.is_match(b"cb"));
+    }
+
+    proptest! {
+        /// A budget without room for caches changes no result, and neither does the engine below
+        /// the crate `regex`.
+        #[test]
+        fn matches_are_those_of_regex(
+            pattern in "[ab(|)*+?.^$\\\\bw]{1,12}",
+            texts in prop::collection::vec(prop::collection::vec(prop::sample::select(&b"abB /\n\xff"[..]), 0..12), 1..8),
+            is_unicode: bool,
+            ignores_case: bool,
+        ) {
+            let mut builder = regex::bytes::RegexBuilder::new(&pattern);
+            let expected = builder.unicode(is_unicode).case_insensitive(ignores_case).build();
+            let options = RegexOptions { is_unicode, ignores_case, ..RegexOptions::default() };
+            let account = Arc::new(PatternAccount::new(64 << 10));
+            let small = PatternBudget::new(vec![account], Arc::default());
+            for budget in [PatternBudget::default(), small] {
+                let own = BoundedRegex::new(&pattern, options, &budget);
+                prop_assert_eq!(own.is_ok(), expected.is_ok());
+                let (Ok(own), Ok(expected)) = (own, &expected) else { continue };
+                for text in &texts {
+                    prop_assert_eq!(own.is_match(text), expected.is_match(text));
+                }
+                for text in &texts {
+                    let groups = expected.captures(text).map(|groups| {
+                        let bytes = |it: regex::bytes::Match<'_>| it.as_bytes().to_vec();
+                        groups.iter().map(|it| it.map_or(Vec::new(), bytes)).collect::<Vec<_>>()
+                    });
+                    prop_assert_eq!(own.groups(text), groups);
+                }
+                for group in ["1", "2", "x"] {
+                    let number = group.parse::<usize>().is_ok_and(|number| number < expected.captures_len());
+                    prop_assert_eq!(own.has_group(group), number);
+                }
+            }
+        }
+    }
+}
