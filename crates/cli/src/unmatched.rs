@@ -30,6 +30,7 @@ fn reason_without_records(source: &SourceSnapshot) -> String {
     }
     let (lines, too_long) = (source.lines, source.too_long_lines);
     match &source.format {
+        _ if source.empty_lines == source.lines => "has empty lines only".to_owned(),
         // Directives are lines, but neither records nor unparsed.
         Some(format) if source.unparsed_lines + source.too_long_lines == 0 => {
             format!("has the directives of the format {} and no requests", format.name())

@@ -153,9 +153,10 @@ pub trait LogSource {
 
 /// Lines that were read, whether or not a filter accepts them.
 ///
-/// Lines that are neither records, nor unparsed, nor too long are directives of the format.
+/// Lines that are neither records, nor empty, unparsed or too long are directives of the format.
 ///
-/// For a source in one format: `lines = records + unparsed_lines + too_long_lines + directives`.
+/// For a source in one format:
+/// `lines = records + empty_lines + unparsed_lines + too_long_lines + directives`.
 /// All counts are since the source was opened, of data that has expired as well.
 ///
 /// # Examples
@@ -164,9 +165,7 @@ pub trait LogSource {
 /// use weir_core::ReadCounts;
 ///
 /// let counts = ReadCounts { lines: 10, records: 8, unparsed_lines: 1, ..ReadCounts::default() };
-/// let directives =
-///     counts.lines - counts.records - counts.unparsed_lines - counts.too_long_lines;
-/// assert_eq!(directives, 1);
+/// assert_eq!(counts.directive_lines(), 1);
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReadCounts {
@@ -174,6 +173,8 @@ pub struct ReadCounts {
     pub lines: u64,
     /// Lines that match their format.
     pub records: u64,
+    /// Lines without a text, which are in no format.
+    pub empty_lines: u64,
     /// Lines that do not match their format.
     pub unparsed_lines: u64,
     /// Lines over the length limit.
@@ -187,6 +188,12 @@ pub struct ReadCounts {
 }
 
 impl ReadCounts {
+    /// The lines that describe other lines.
+    pub fn directive_lines(&self) -> u64 {
+        let others = [self.records, self.empty_lines, self.unparsed_lines, self.too_long_lines];
+        self.lines.saturating_sub(others.iter().sum())
+    }
+
     /// The counts of all sources together.
     ///
     /// All zeros if there is no source.
@@ -222,6 +229,7 @@ impl ReadCounts {
         for counts in sources.iter().map(LogSource::read_counts) {
             sum.lines += counts.lines;
             sum.records += counts.records;
+            sum.empty_lines += counts.empty_lines;
             sum.unparsed_lines += counts.unparsed_lines;
             sum.too_long_lines += counts.too_long_lines;
             sum.bytes_read += counts.bytes_read;

@@ -4,14 +4,17 @@ use std::collections::BTreeMap;
 
 /// Exact counts of the generated traffic, as the expected results for a reader of the log.
 ///
-/// There are `lines - unparsed_lines - too_long_lines` records: lines in combined format.
+/// There are `lines - empty_lines - unparsed_lines - too_long_lines` records: lines in combined
+/// format.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ledger {
     /// Lines of any kind.
     pub lines: u64,
     /// Dirty lines: truncated, with an unclosed quote, not HTTP, with odd bytes or escapes.
     pub dirty: u64,
-    /// Lines that are not in combined format.
+    /// Lines without a byte.
+    pub empty_lines: u64,
+    /// Other lines that are not in combined format.
     pub unparsed_lines: u64,
     /// Lines longer than [`LINE_BYTES_MAX`].
     pub too_long_lines: u64,

@@ -235,7 +235,7 @@ impl Traffic {
         self.lines_written += lines;
         if let Some(ledger) = &mut self.ledger {
             ledger.lines += lines;
-            ledger.unparsed_lines += lines;
+            ledger.empty_lines += lines;
         }
     }
 

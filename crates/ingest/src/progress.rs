@@ -106,6 +106,7 @@ pub enum Phase {
 pub(crate) struct BlockCounts {
     pub(crate) lines: u64,
     pub(crate) records: u64,
+    pub(crate) empty_lines: u64,
     pub(crate) unparsed_lines: u64,
     pub(crate) too_long_lines: u64,
     pub(crate) samples: Vec<UnparsedLine>,
@@ -237,6 +238,7 @@ impl SourceProgress {
             bytes_parsed,
             lines: state.counts.lines,
             records: state.counts.records,
+            empty_lines: state.counts.empty_lines,
             unparsed_lines: state.counts.unparsed_lines,
             too_long_lines: state.counts.too_long_lines,
             format: state.format.as_ref().map(|(format, _)| format.clone()),
@@ -505,6 +507,7 @@ impl SourceProgress {
         }
         state.counts.lines += read.lines;
         state.counts.records += read.records;
+        state.counts.empty_lines += read.empty_lines;
         state.counts.unparsed_lines += read.unparsed_lines;
         state.counts.too_long_lines += read.too_long_lines;
         bytes

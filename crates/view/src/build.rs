@@ -31,8 +31,8 @@ impl Report {
             matching: totals.records,
             unparsed_lines: read.unparsed_lines,
             too_long_lines: read.too_long_lines,
-            directive_lines: (read.lines)
-                .saturating_sub(read.records + read.unparsed_lines + read.too_long_lines),
+            empty_lines: read.empty_lines,
+            directive_lines: read.directive_lines(),
             bytes_read: read.bytes_read,
             bytes_sent: totals.bytes_sent,
             errors: totals.errors,

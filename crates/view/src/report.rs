@@ -15,10 +15,10 @@ use crate::words::DURATION_TITLES;
 
 /// The statistics of the records that match a filter.
 ///
-/// `lines = records + unparsed_lines + too_long_lines + directive_lines` always holds. `records`
-/// counts the parsed lines of all kinds. A report is about the records of one `kind`. `matching`
-/// counts those of them that match the filter, and all members after `bytes_read` are only about
-/// these.
+/// `lines = records + empty_lines + unparsed_lines + too_long_lines + directive_lines` always holds.
+/// `records` counts the parsed lines of all kinds. A report is about the records of one `kind`.
+/// `matching` counts those of them that match the filter, and all members after `bytes_read` are only
+/// about these.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Report {
@@ -38,6 +38,9 @@ pub struct Report {
     pub unparsed_lines: u64,
     /// The number of lines over the length limit, which are skipped.
     pub too_long_lines: u64,
+    /// The number of lines without a text.
+    #[serde(default)]
+    pub empty_lines: u64,
     /// The number of lines that describe others, such as `#Fields:` of W3C.
     #[serde(default)]
     pub directive_lines: u64,

@@ -14,10 +14,10 @@ import type { TopRow } from "./TopRow";
 /**
  * The statistics of the records that match a filter.
  *
- * `lines = records + unparsed_lines + too_long_lines + directive_lines` always holds. `records`
- * counts the parsed lines of all kinds. A report is about the records of one `kind`. `matching`
- * counts those of them that match the filter, and all members after `bytes_read` are only about
- * these.
+ * `lines = records + empty_lines + unparsed_lines + too_long_lines + directive_lines` always holds.
+ * `records` counts the parsed lines of all kinds. A report is about the records of one `kind`.
+ * `matching` counts those of them that match the filter, and all members after `bytes_read` are only
+ * about these.
  */
 export type Report = { 
 /**
@@ -48,6 +48,10 @@ unparsed_lines: number,
  * The number of lines over the length limit, which are skipped.
  */
 too_long_lines: number, 
+/**
+ * The number of lines without a text.
+ */
+empty_lines: number, 
 /**
  * The number of lines that describe others, such as `#Fields:` of W3C.
  */

@@ -124,6 +124,7 @@ impl Rows {
             ("records", report.records),
             ("unparsed_lines", report.unparsed_lines),
             ("too_long_lines", report.too_long_lines),
+            ("empty_lines", report.empty_lines),
             ("directive_lines", report.directive_lines),
             ("bytes_read", report.bytes_read),
         ] {

@@ -136,6 +136,7 @@ mod tests {
             bytes_parsed: bytes_done,
             lines: 0,
             records: 0,
+            empty_lines: 0,
             unparsed_lines: 0,
             too_long_lines: 0,
             format: None,

@@ -137,6 +137,7 @@ mod tests {
             bytes_parsed: 2_000_000,
             lines: 12_345,
             records: 12_343,
+            empty_lines: 0,
             unparsed_lines: 1,
             too_long_lines: 1,
             format: None,

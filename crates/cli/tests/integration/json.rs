@@ -26,7 +26,7 @@ fn compare(actual: &Value, oracle: &Oracle, offset_s: i64) {
     for key in ["format", "estimated", "request_time"] {
         assert!(actual.get(key).is_some(), "{key}");
     }
-    let sum = ["records", "unparsed_lines", "too_long_lines"]
+    let sum = ["records", "empty_lines", "unparsed_lines", "too_long_lines"]
         .map(|key| actual[key].as_u64().unwrap_or(0));
     assert_eq!(actual["lines"], sum.iter().sum::<u64>());
 }

@@ -14,11 +14,15 @@ use std::sync::Arc;
 use super::catalog::detected_formats;
 use super::companions::{COMPANIONS_MAX, can_join, is_same, lines_min};
 use super::compiled::Format;
-use super::detect::{LINE_BYTES_MAX, fields_filled};
+use super::detect::fields_filled;
 use super::program::wrapper::Wrapper;
 use super::read::line_parser::LineParser;
 use super::surroundings::Labels;
 use super::tracker::with_log_year;
+
+/// Longer lines are not examined. Servers refuse heads of requests over 8 KiB by default, and a line
+/// has few parts of a head.
+const LINE_BYTES_MAX: usize = 8 << 10;
 
 /// Detects the format of single lines, by the rule of [`crate::detect`] for a log of one line.
 ///
@@ -46,9 +50,9 @@ pub struct LineDetector {
 
 impl LineDetector {
     /// The known format that reads the most fields of a line, without its line end. `None` if no
-    /// format matches it that a companion may have.
+    /// format matches it that a companion may have, and for lines over 8 KiB.
     pub fn detect(&mut self, line: &[u8]) -> Option<Arc<Format>> {
-        if line.is_empty() || line.len() > LINE_BYTES_MAX {
+        if line.trim_ascii().is_empty() || line.len() > LINE_BYTES_MAX {
             return None;
         }
         let wrapper = Wrapper::ALL.into_iter().find(|wrapper| wrapper.is_around(line));
@@ -125,7 +129,9 @@ pub struct CompanionSearch {
 }
 
 impl CompanionSearch {
-    /// After this many lines that bring no format the search ends. They take some ten milliseconds.
+    /// After this many lines that bring no format the search ends. They take some ten milliseconds,
+    /// and a few seconds if all are as long as an examined line may be and begin as a line of the
+    /// known formats again and again.
     pub const LINES_IN_VAIN_MAX: u64 = 4_096;
 
     /// A search at the start of a log. `written_s`, when the log was last written in seconds since

@@ -194,7 +194,7 @@ fn sample_lines<'a>(candidate: &Candidate, bytes: &'a [u8]) -> Vec<&'a [u8]> {
         candidate.parsed_lines == 0
             || reader.read(line, |_, outcome| matches!(outcome, LineOutcome::Unparsed(_)))
     };
-    let is_read = |line: &&[u8]| !line.is_empty() && line.len() <= LINE_BYTES_MAX;
+    let is_read = |line: &&[u8]| !line.trim_ascii().is_empty() && line.len() <= LINE_BYTES_MAX;
     let lines = || Lines::new(&bytes[..bytes.len().min(BYTES_MAX)]).map(|line| line.bytes);
     let unread = lines().filter(is_read).filter(is_unread).take(SAMPLE_LINES_MAX / 2);
     unread.chain(lines().filter(is_read).take(SAMPLE_LINES_MAX / 2)).collect()
@@ -212,7 +212,7 @@ fn insert_by_rank(candidates: &mut Vec<Candidate>, found: Vec<Candidate>) {
 /// Ranks candidates that match no line. The first are those that match without the first words of a
 /// line, or up to a mismatch. If all are far, the first is COMBINED, which most logs are in.
 fn rank_by_nearness(candidates: &mut [Candidate], bytes: &[u8]) {
-    let is_read = |line: &&[u8]| !line.is_empty() && line.len() <= LINE_BYTES_MAX;
+    let is_read = |line: &&[u8]| !line.trim_ascii().is_empty() && line.len() <= LINE_BYTES_MAX;
     let lines = || Lines::new(bytes).map(|line| line.bytes).filter(is_read).take(MISMATCHES_MAX);
     for candidate in candidates.iter_mut() {
         let mut parser = LineParser::new(candidate.format.clone());
@@ -281,7 +281,7 @@ fn wrapper_of(bytes: &[u8]) -> Option<Wrapper> {
     const LINES: usize = 20;
     let lines = || {
         let lines = Lines::new(bytes).map(|line| line.bytes);
-        lines.filter(|line| !line.is_empty() && line.len() <= LINE_BYTES_MAX).take(LINES)
+        lines.filter(|line| !line.trim_ascii().is_empty() && line.len() <= LINE_BYTES_MAX).take(LINES)
     };
     Wrapper::ALL.into_iter().find(|wrapper| {
         let (mut wrapped, mut all) = (0, 0);
@@ -351,7 +351,7 @@ impl<'a> Attempt<'a> {
             let Some(line) = self.lines.next() else { break };
             let number = self.number;
             self.number += 1;
-            if line.bytes.is_empty() || line.bytes.len() > LINE_BYTES_MAX {
+            if line.bytes.trim_ascii().is_empty() || line.bytes.len() > LINE_BYTES_MAX {
                 continue;
             }
             self.bytes_read += line.bytes.len();

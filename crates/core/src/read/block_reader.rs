@@ -299,8 +299,8 @@ impl BlockReader {
                 continue;
             }
             // Hundreds of empty lines take the space of one other line, so they are skipped early.
-            if line.bytes.is_empty() && read.has_samples_enough() {
-                read.unparsed_lines += 1;
+            if line.bytes.is_empty() {
+                read.empty_lines += 1;
                 continue;
             }
             if self.parser.read_directive(line.bytes) {
@@ -323,8 +323,9 @@ impl BlockReader {
                         filled = 0;
                     }
                 }
+                Err(mismatch) if mismatch.is_of_empty_line() => read.empty_lines += 1,
                 Err(mismatch) => match &mut left {
-                    Some(left) if !line.bytes.is_empty() => {
+                    Some(left) => {
                         left.push(line.start, read.lines - 1, mismatch);
                     }
                     _ => {

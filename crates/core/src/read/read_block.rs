@@ -17,7 +17,8 @@ use crate::values::InFlightGuard;
 ///
 /// [`BlockReader::resolve`](super::BlockReader::resolve) makes it a [`ResolvedBlock`].
 ///
-/// For a block in one format: `lines = records + unparsed_lines + too_long_lines + directives`.
+/// For a block in one format:
+/// `lines = records + empty_lines + unparsed_lines + too_long_lines + directives`.
 ///
 /// # Examples
 ///
@@ -43,9 +44,11 @@ pub struct ReadBlock {
     pub lines: u64,
     /// The number of lines that match the format.
     pub records: u64,
+    /// The number of lines that are empty or have only blanks, perhaps inside their wrapper.
+    pub empty_lines: u64,
     /// The number of lines that do not match the format.
     ///
-    /// Empty lines are among them. Lines over the length limit are not.
+    /// Neither empty lines nor lines over the length limit are among them.
     pub unparsed_lines: u64,
     /// The number of lines over the length limit.
     pub too_long_lines: u64,
@@ -174,6 +177,7 @@ impl ReadBlock {
         Self {
             lines: block.too_long_lines,
             records: 0,
+            empty_lines: 0,
             unparsed_lines: 0,
             too_long_lines: block.too_long_lines,
             samples: Vec::new(),

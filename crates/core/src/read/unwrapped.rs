@@ -72,6 +72,6 @@ impl UnwrappedBlock {
     /// A line is found by its offset, which no other line has.
     pub(super) fn mismatch(&self, line: Line<'_>) -> Option<Mismatch> {
         let index = self.lines.binary_search_by_key(&line.start, |line| line.start).ok()?;
-        self.lines[index].mismatch.filter(|_| !line.bytes.is_empty())
+        self.lines[index].mismatch.filter(|_| !line.bytes.trim_ascii().is_empty())
     }
 }

@@ -17,7 +17,8 @@
 //! section 2.1: "at least the highest-level component label will be alphabetic").
 //!
 //! The leftmost address of a list is the one that the first proxy has seen, if no client has sent
-//! the header itself.
+//! the header itself. A proxy that hides the address of its client writes `unknown` (RFC 7239
+//! section 6.2) or `-`, so that the next address is the nearest to the client.
 
 use crate::value::split_port;
 
@@ -62,14 +63,17 @@ pub(crate) struct Client<'a> {
 }
 
 impl<'a> Client<'a> {
-    /// Reads an address or host name with or without a port, or the leftmost of a list of them.
-    /// Returns `None` for any other text.
+    /// Reads an address or host name with or without a port, or the leftmost of a list of them that
+    /// is not hidden. Returns `None` for any other text.
     pub(crate) fn parse(value: &'a [u8]) -> Option<Self> {
         let first = match memchr::memchr(b',', value) {
             None => value,
             // A list that ends with a comma has been cut at a space.
             Some(_) if value.ends_with(b",") => return None,
-            Some(comma) => value[..comma].trim_ascii(),
+            Some(comma) => match value[..comma].trim_ascii() {
+                HIDDEN | b"-" => first_known(value),
+                first => first,
+            },
         };
         if is_host(first) || first == b"@" {
             return Some(Self { host: first, port: None });
@@ -86,6 +90,22 @@ impl<'a> Client<'a> {
         let (host, port) = split_port(first);
         (port.is_some() && is_host(host)).then_some(Self { host, port })
     }
+
+    /// The client that the header `X-Forwarded-For` names; `None` if a proxy hides it.
+    pub(crate) fn of_header(value: &'a [u8]) -> Option<Self> {
+        Self::parse(value).filter(|client| client.host != HIDDEN)
+    }
+}
+
+/// What a proxy writes for an address that it hides.
+const HIDDEN: &[u8] = b"unknown";
+
+/// The first part of a list that is not hidden, or else the last.
+#[cold]
+fn first_known(list: &[u8]) -> &[u8] {
+    let mut parts = list.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+    let last = list.rsplit(|byte| *byte == b',').next().unwrap_or(list).trim_ascii();
+    parts.find(|part| !matches!(*part, HIDDEN | b"-")).unwrap_or(last)
 }
 
 /// Whether the text is an address or a host name.
@@ -246,7 +266,10 @@ mod tests {
             ("example.com:443", "example.com", Some("443")),
             ("203.0.113.9, 10.0.0.1, 127.0.0.1", "203.0.113.9", None),
             ("203.0.113.9:5281, 10.0.0.1", "203.0.113.9", Some("5281")),
-            ("unknown,10.0.0.1", "unknown", None),
+            ("unknown,10.0.0.1", "10.0.0.1", None),
+            ("unknown, -, 203.0.113.9:5281, 10.0.0.1", "203.0.113.9", Some("5281")),
+            ("unknown", "unknown", None),
+            ("-, unknown", "unknown", None),
         ] {
             assert_eq!(client(text), Some((host, port)), "{text}");
         }
@@ -263,7 +286,8 @@ mod tests {
             "a.1",
             "10.0.0.2,",
             ",10.0.0.2",
-            "-, 10.0.0.2",
+            "-, -",
+            "unknown, ",
             "09:03:01",
             "dead:beef",
             "17/Dec/2025:09:03:01",

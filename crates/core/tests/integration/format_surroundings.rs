@@ -94,16 +94,47 @@ proptest! {
         }
     }
 
-    /// Nothing around a line makes the detection or the reader panic, and a line that is read has the
-    /// client of the line inside.
+    /// A line that is read has the values of the line inside, whatever stands around it, and keeps
+    /// each word of the text after it.
     #[test]
-    fn any_text_around_a_line(head in "[ -~\u{1b}]{0,40}", tail in "[ -~\u{1b}]{0,60}") {
+    fn any_text_around_a_line(
+        head in prop_oneof![Just(String::new()), "[ -~\u{1b}]{0,40}", "([a-z]{1,3}[ |:]{1,2}){0,4}"],
+        tail in prop_oneof![Just(String::new()), "[ -~\u{1b}]{0,60}", "( [a-z\"=]{1,6}){0,6}"],
+    ) {
         let log = format!("{head}{COMBINED}{tail}\n").repeat(2);
         let detection = detect(log.as_bytes());
-        if let Some(best) = detection.best() {
-            let mut parser = LineParser::new(best.format.clone());
-            let mut text = Vec::new();
-            parser.matches(log.lines().next().unwrap().as_bytes(), &mut text);
+        let Some(best) = detection.best() else { return Ok(()) };
+        let mut parser = LineParser::new(best.format.clone());
+        let mut record = Record::new();
+        let line = log.lines().next().unwrap();
+        prop_assert!(parser.parse(line.as_bytes(), &mut record).is_ok(), "{}: {line}", best.format.name());
+        let found = fields(&best.format, &record);
+        let value = |name: &str| {
+            found.iter().find(|(one, _)| one == name).map_or("", |(_, value)| value.as_str())
+        };
+        // A word right before the address is a part of the client's name, and one right after the agent
+        // a part of the agent.
+        let client = [&head, "192.0.2.7"].concat();
+        let client = client.rsplit([' ', '\t', 'm']).next().unwrap();
+        prop_assert!(client.ends_with(value("client")), "{line}: {found:?}");
+        prop_assert!(value("client").ends_with("192.0.2.7"), "{line}: {found:?}");
+        for (name, expected) in [
+            ("time", "2020-11-25T21:26:18Z"),
+            ("method", "GET"),
+            ("path", "/a"),
+            ("query", "b=c"),
+            ("protocol", "HTTP/1.1"),
+            ("status", "200"),
+            ("bytes", "512"),
+            ("referer", "-"),
+        ] {
+            prop_assert_eq!(value(name), expected, "{}: {:?}", line, found);
+        }
+        prop_assert!(value("user_agent").starts_with("curl/7"), "{line}: {found:?}");
+        let kept: String = found.iter().map(|(name, value)| format!("{name} {value} ")).collect();
+        let is_letter = |byte: char| byte.is_ascii_alphanumeric();
+        for word in tail.split(|byte| !is_letter(byte)).filter(|word| !word.is_empty()) {
+            prop_assert!(kept.contains(word), "{word} of {line}: {found:?}");
         }
     }
 }

@@ -241,6 +241,7 @@ impl BlockParser {
         for Part { format, value: read, .. } in parts {
             counts.lines += read.lines;
             counts.records += read.records;
+            counts.empty_lines += read.empty_lines;
             counts.unparsed_lines += read.unparsed_lines;
             counts.too_long_lines += read.too_long_lines;
             counts.samples.append(&mut read.samples);

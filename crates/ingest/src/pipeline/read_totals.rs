@@ -26,6 +26,7 @@ impl ReadTotals {
         let mut sums = self.0.lock();
         sums.lines += block.lines;
         sums.records += block.records;
+        sums.empty_lines += block.empty_lines;
         sums.unparsed_lines += block.unparsed_lines;
         sums.too_long_lines += block.too_long_lines;
         sums.bytes_read += bytes;

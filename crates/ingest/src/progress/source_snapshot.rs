@@ -36,7 +36,9 @@ pub struct SourceSnapshot {
     pub lines: u64,
     /// Lines that were parsed into records.
     pub records: u64,
-    /// Lines that could not be parsed.
+    /// Lines without a text.
+    pub empty_lines: u64,
+    /// Other lines that could not be parsed.
     pub unparsed_lines: u64,
     /// Lines over the length limit.
     pub too_long_lines: u64,
@@ -78,6 +80,7 @@ impl LogSource for SourceSnapshot {
         ReadCounts {
             lines: self.lines,
             records: self.records,
+            empty_lines: self.empty_lines,
             unparsed_lines: self.unparsed_lines,
             too_long_lines: self.too_long_lines,
             bytes_read: self.bytes_parsed,

@@ -133,6 +133,7 @@ fn report_of(
     let read = ReadCounts {
         lines: source.lines,
         records: source.records,
+        empty_lines: source.empty_lines,
         unparsed_lines: source.unparsed_lines,
         too_long_lines: source.too_long_lines,
         bytes_read: source.bytes_parsed,

@@ -26,6 +26,7 @@ impl Oracle {
             "lines": self.lines,
             "records": self.records_read,
             "matching": self.records.len(),
+            "empty_lines": self.empty_lines,
             "unparsed_lines": self.unparsed_lines,
             "too_long_lines": self.too_long_lines,
             "bytes_read": self.bytes_read,

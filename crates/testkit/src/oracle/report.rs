@@ -10,13 +10,15 @@ const BUCKETS_MAX: i64 = 1 << 20;
 
 /// The records and counts of a log.
 ///
-/// `lines` is the sum of `records_read`, `unparsed_lines` and `too_long_lines`.
+/// `lines` is the sum of `records_read`, `empty_lines`, `unparsed_lines` and `too_long_lines`.
 #[derive(Debug, Clone)]
 pub struct Oracle {
     /// Lines of any kind.
     pub lines: u64,
     /// Lines in the layout.
     pub records_read: u64,
+    /// Lines without a text.
+    pub empty_lines: u64,
     /// Lines that are not in the layout.
     pub unparsed_lines: u64,
     /// Lines longer than 1 MiB.
@@ -59,10 +61,12 @@ impl Oracle {
             lines.iter().partition(|line| line.len() <= LINE_BYTES_MAX);
         let records: Vec<Record> =
             short.iter().filter_map(|line| Record::read(layout, line)).collect();
+        let empty_lines = short.iter().filter(|line| line.trim_ascii().is_empty()).count();
         Self {
             lines: lines.len() as u64,
             records_read: records.len() as u64,
-            unparsed_lines: (short.len() - records.len()) as u64,
+            empty_lines: empty_lines as u64,
+            unparsed_lines: (short.len() - empty_lines - records.len()) as u64,
             too_long_lines: long.len() as u64,
             bytes_read: log.len() as u64,
             records,
@@ -170,7 +174,7 @@ mod tests {
     fn counts_lists_and_buckets() {
         let oracle = Oracle::read(Layout::Common, &log());
         assert_eq!((oracle.lines, oracle.records_read), (7, 4));
-        assert_eq!((oracle.unparsed_lines, oracle.too_long_lines), (2, 1));
+        assert_eq!((oracle.empty_lines, oracle.unparsed_lines, oracle.too_long_lines), (1, 1, 1));
         assert_eq!((oracle.bytes_sent(), oracle.errors()), (11, 2));
         assert_eq!((oracle.time_s(), oracle.distinct("client")), (Some((1, 25)), 3));
         assert_eq!(oracle.fields(), ["client", "request", "status", "user"]);

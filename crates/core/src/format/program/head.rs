@@ -106,7 +106,7 @@ impl Head {
     /// Takes the client from the header before it, if there is one: the leftmost address.
     pub(in crate::format) fn set_client(&self, record: &mut Record<'_>) {
         let Some(ForwardedFields { header, peer }) = self.forwarded else { return };
-        let Some(client) = record.extra(header).and_then(Client::parse) else { return };
+        let Some(client) = record.extra(header).and_then(Client::of_header) else { return };
         if let Some(address) = record.text(Field::Client) {
             record.set_extra(peer, address);
         }

@@ -77,6 +77,12 @@ impl Mismatch {
     pub(in crate::format) const fn new(at: usize, reason: Reason) -> Self {
         Self { at, reason }
     }
+
+    /// Whether the line is empty or has only blanks, perhaps inside its wrapper. Such a line is no
+    /// record, but not unparsed either.
+    pub fn is_of_empty_line(self) -> bool {
+        self.reason == Reason::EmptyLine
+    }
 }
 
 /// The description of a mismatch, with the names of the format.

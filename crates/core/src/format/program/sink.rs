@@ -159,7 +159,7 @@ impl Sink {
                 record.set_text(Field::Client, Client::parse(value)?.host);
             }
             Self::ForwardedFor { extra } => {
-                record.put_text(Field::Client, Client::parse(value).map(|client| client.host));
+                record.put_text(Field::Client, Client::of_header(value).map(|client| client.host));
                 record.set_extra(*extra, value);
             }
             Self::Identity => {
@@ -366,8 +366,10 @@ impl Sink {
 }
 
 /// Whether the value can be a user. A server writes a dash for none, so a dash with more text after
-/// it, host names alone, an address, a text in brackets, a date, a clock, a tag, a bar and colours
-/// belong to other values: those of a line with a value more, or what stands around a line.
+/// it, an address, a text in brackets, a date, a clock, a tag, a bar and colours belong to other
+/// values: those of a line with a value more, or what stands around a line. So do words that are all
+/// host names or dashes, if something says so: a dash, a name twice, or a name with two dots. Without
+/// it, as in `jo.doe ann.lee`, they are a user.
 fn is_user(value: &[u8]) -> bool {
     let Some(length) = memchr::memchr(b' ', value) else { return true };
     let is_date = |word: &[u8]| {
@@ -385,7 +387,12 @@ fn is_user(value: &[u8]) -> bool {
         is_bracket || is_mark || is_address(word) || is_date(word)
     };
     let is_host = |word: &[u8]| word == b"-" || word.contains(&b'.') && is_host(word);
-    let are_hosts = words.clone().all(is_host);
+    let is_surely_host = |word: &[u8]| {
+        word == b"-" || word.iter().filter(|byte| **byte == b'.').count() > 1
+    };
+    let has_twins = words.clone().zip(words.clone().skip(1)).any(|(one, next)| one == next);
+    let are_hosts =
+        words.clone().all(is_host) && (has_twins || words.clone().any(is_surely_host));
     let has_controls = value.iter().any(u8::is_ascii_control);
     &value[..length] != b"-" && !are_hosts && !has_controls && !words.any(is_other)
 }

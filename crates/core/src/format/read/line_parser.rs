@@ -187,23 +187,28 @@ impl LineParser {
         let outcome = self.parse_whole(line, decoded, record);
         match outcome {
             Err(mismatch) if has_outer_blanks(line) => {
-                self.parse_trimmed(line, decoded, record).ok_or(mismatch)
+                self.parse_trimmed(line, decoded, record).unwrap_or(Err(mismatch))
             }
             outcome => outcome,
         }
     }
 
-    /// Reads a line without the blanks at its ends. In delimited lines they separate empty values.
+    /// Reads a line without the blanks at its ends; a line of blanks is empty. In delimited lines they
+    /// separate empty values.
     #[cold]
     fn parse_trimmed<'a>(
         &mut self,
         line: &'a [u8],
         decoded: &mut DecodeBuffer<'a>,
         record: &mut Record<'a>,
-    ) -> Option<()> {
+    ) -> Option<Result<(), Mismatch>> {
         let is_delimited = matches!(self.format.program(), Program::Delimited(_));
-        let line = (!is_delimited).then(|| line.trim_ascii())?;
-        self.parse_whole(line, decoded, record).ok()
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            return Some(Err(Mismatch::new(0, Reason::EmptyLine)));
+        }
+        let outcome = (!is_delimited).then(|| self.parse_whole(line, decoded, record))?;
+        outcome.is_ok().then_some(outcome)
     }
 
     /// Reads a line as it is.

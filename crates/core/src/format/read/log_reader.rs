@@ -56,7 +56,8 @@ pub enum LineOutcome<'r, 'a> {
     Record(&'r Record<'a>),
     /// A line that describes other lines, such as `#Fields:` or a header of column names.
     Directive,
-    /// A line that does not match the format. [`LineParser::explain`] describes the mismatch.
+    /// A line that does not match the format. [`LineParser::explain`] describes the mismatch. Empty
+    /// lines are among them ([`Mismatch::is_of_empty_line`]).
     Unparsed(Mismatch),
 }
 
@@ -151,7 +152,7 @@ impl LogReader {
             return then(&self.parser, LineOutcome::Directive);
         }
         let mut record = Record::new();
-        let inside = match line {
+        let inside = match line.trim_ascii() {
             // The mismatch of an empty line is that it is empty, not that it lacks the wrapper.
             [] => Ok(line),
             _ => self.parser.unwrap(line, &mut self.text),
@@ -162,6 +163,9 @@ impl LogReader {
         };
         match outcome {
             Ok(()) => then(&self.parser, LineOutcome::Record(&record)),
+            Err(mismatch) if mismatch.is_of_empty_line() => {
+                then(&self.parser, LineOutcome::Unparsed(mismatch))
+            }
             Err(mismatch) => self.read_companion(line, mismatch, then),
         }
     }

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use crate::format::program::sink::is_address;
-use crate::value::{is_host, parse_decimal_ns, parse_go_duration_ns};
+use crate::value::{is_host, parse_decimal_ns, parse_go_duration_ns, split_port};
 
 /// The name of the field that has the header `X-Forwarded-For`.
 pub(in crate::format) const FORWARDED_FOR: &str = "http_x_forwarded_for";
@@ -18,6 +18,15 @@ const DISTINCT_MAX: usize = 256;
 pub(in crate::format) struct Evidence {
     values: u64,
     addresses: u64,
+    /// Lists whose addresses all have a port, as those of `X-Forwarded-For` have behind some
+    /// balancers, and those of upstreams behind nginx.
+    with_ports: u64,
+    /// The distinct ones of these lists.
+    lists: HashSet<Vec<u8>>,
+    /// The distinct ports in them. Those of clients vary; those of upstreams are few.
+    ports: HashSet<Vec<u8>>,
+    /// Values that are `unknown`: addresses that a proxy hides.
+    hidden: u64,
     hosts: u64,
     numbers: u64,
     nginx_seconds: u64,
@@ -35,6 +44,12 @@ impl Evidence {
         let count = |is: bool| u64::from(is);
         self.values += 1;
         self.addresses += count(is_address_list(value));
+        self.hidden += count(value == b"unknown");
+        if let Some(port) = port_of_public_list(value) {
+            self.with_ports += 1;
+            remember(&mut self.ports, port);
+            remember(&mut self.lists, value);
+        }
         self.hosts += count(is_virtual_host(value) && !is_address(value));
         self.numbers += count(parse_decimal_ns(value, 1).is_some());
         self.nginx_seconds += count(is_nginx_seconds(value));
@@ -44,14 +59,16 @@ impl Evidence {
         self.cache_states += count(is_cache_state(value));
     }
 
-    /// Whether all lines have no value.
+    /// Whether no line has a value, or only one that a proxy hides.
     pub(super) fn is_empty(&self) -> bool {
-        self.values == 0
+        self.values == self.hidden
     }
 
     /// Whether most values are addresses, as in `X-Forwarded-For`.
     pub(in crate::format) fn are_forwarded_addresses(&self) -> bool {
-        self.addresses * 2 > self.values
+        let have_ports_of_clients = self.ports.len() > 1 && self.ports.len() * 2 > self.lists.len();
+        let with_ports = if have_ports_of_clients { self.with_ports } else { 0 };
+        (self.addresses + with_ports) * 2 > self.values - self.hidden
     }
 
     pub(super) fn are_hosts(&self) -> bool {
@@ -83,7 +100,7 @@ impl Evidence {
 
     /// Whether there are values of another form than addresses, and no fewer than addresses.
     pub(in crate::format) fn contradicts_addresses(&self) -> bool {
-        self.values > 0 && !self.are_forwarded_addresses()
+        !self.is_empty() && !self.are_forwarded_addresses()
     }
 
     fn all(&self, some: u64) -> bool {
@@ -111,7 +128,7 @@ pub(in crate::format) struct FirstValues {
 impl FirstValues {
     /// Adds the first value of a line, without a port, and its client.
     pub(in crate::format) fn add(&mut self, value: &[u8], client: &[u8]) {
-        if value == b"-" {
+        if matches!(value, b"-" | b"unknown") {
             return;
         }
         self.values += 1;
@@ -152,11 +169,30 @@ fn remember(values: &mut HashSet<Vec<u8>>, value: &[u8]) {
     }
 }
 
-/// Whether the value is an address, or a list of them. No port stands after one.
+/// Whether the value is an address, or a list of them, of which some have no port.
 fn is_address_list(value: &[u8]) -> bool {
     let mut parts = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
-    let is_known = |part: &[u8]| matches!(part, b"-" | b"unknown") || is_address(part);
+    let is_known = |part: &[u8]| {
+        matches!(part, b"-" | b"unknown") || is_address(part) || port_of(part).is_some()
+    };
     parts.clone().any(is_address) && parts.all(is_known)
+}
+
+/// The port of the first address of a list whose addresses all have ports, if it is one that a
+/// client may have, and an address of the public network is in the list.
+fn port_of_public_list(value: &[u8]) -> Option<&[u8]> {
+    let mut parts = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+    // From 10,000 on: most servers listen on lower ports.
+    let port = parts.clone().find_map(port_of).filter(|port| port.len() == 5)?;
+    let is_public = |part: &[u8]| port_of(part).is_some() && !is_private(split_port(part).0);
+    let is_known = |part: &[u8]| matches!(part, b"-" | b"unknown") || port_of(part).is_some();
+    (parts.clone().all(is_known) && parts.any(is_public)).then_some(port)
+}
+
+/// The port after an address.
+fn port_of(value: &[u8]) -> Option<&[u8]> {
+    let (host, port) = split_port(value);
+    port.filter(|_| is_address(host))
 }
 
 /// Whether an address is one of a private network, or of the machine itself.

@@ -21,9 +21,17 @@ const SECOND_NS: u64 = 1_000_000_000;
 #[derive(Debug, Default)]
 pub(super) struct TailSample {
     keys: Vec<(Vec<u8>, Evidence)>,
-    places: Vec<Evidence>,
+    places: Vec<PlaceSample>,
     /// The values of the line that has most of them, in their order.
     layout: Vec<(Slot, Quote)>,
+}
+
+/// The values at one place.
+#[derive(Debug, Default)]
+struct PlaceSample {
+    evidence: Evidence,
+    values: u64,
+    quoted: u64,
 }
 
 /// The index of a key or of a place.
@@ -55,8 +63,11 @@ impl TailSample {
                     if place > VALUES_MAX {
                         continue;
                     }
-                    self.places.resize_with(self.places.len().max(place), Evidence::default);
-                    (Slot::Place(place - 1), &mut self.places[place - 1])
+                    self.places.resize_with(self.places.len().max(place), PlaceSample::default);
+                    let sample = &mut self.places[place - 1];
+                    sample.values += 1;
+                    sample.quoted += u64::from(value.quote == Quote::Double);
+                    (Slot::Place(place - 1), &mut sample.evidence)
                 }
             };
             evidence.add(value.text);
@@ -83,10 +94,10 @@ impl TailSample {
             keys.map(|(key, evidence)| sink_of_key(key, evidence, &mut format)).collect();
         let places = self.places.iter().enumerate();
         let places: Vec<_> = places
-            .map(|(place, evidence)| {
+            .map(|(place, PlaceSample { evidence, values, quoted })| {
                 let is_like_main = self.layout.len() == 1 && evidence.is_empty();
-                let is_named =
-                    self.is_quoted(place) && (evidence.are_forwarded_addresses() || is_like_main);
+                let is_quoted = quoted * 2 > *values;
+                let is_named = is_quoted && (evidence.are_forwarded_addresses() || is_like_main);
                 let name = format!("extra_{}", place + 1);
                 text_field(if is_named { FORWARDED_FOR } else { &name }, &mut format)
             })
@@ -98,13 +109,6 @@ impl TailSample {
         let tail = Tail { keys: keys.collect(), places: sinks(places).collect(), more };
         format.set_surroundings(definition, Program::Line(program.clone().with_tail(tail)));
         Some(format)
-    }
-
-    /// Whether the value at a place is in quotes.
-    fn is_quoted(&self, place: usize) -> bool {
-        self.layout.iter().any(|(slot, quote)| {
-            matches!(slot, Slot::Place(one) if *one == place) && *quote == Quote::Double
-        })
     }
 
     /// The values of the longest line in the notation of nginx.

@@ -210,7 +210,7 @@ impl FormatDrift {
 
     /// Whether a line matches. Returns `None` for an empty line. Directives match.
     fn parses(&mut self, line: &[u8]) -> Option<bool> {
-        if line.is_empty() {
+        if line.trim_ascii().is_empty() {
             return None;
         }
         let Some((reader, format)) = &mut self.reader else { return Some(false) };
@@ -238,7 +238,7 @@ impl FormatDrift {
     /// Whether the lines after the last matching ones are a long enough run by themselves. If not,
     /// they become the run: the matching lines were too far from the end of the block to be seen.
     fn is_long_run(&mut self, unparsed: &[u8]) -> bool {
-        let lines = Lines::new(unparsed).filter(|line| !line.bytes.is_empty()).count();
+        let lines = Lines::new(unparsed).filter(|line| !line.bytes.trim_ascii().is_empty()).count();
         if lines >= self.needed() {
             return true;
         }

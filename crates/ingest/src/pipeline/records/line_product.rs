@@ -221,8 +221,9 @@ impl<S: LineSink, C> LineProduct<'_, S, C> {
                 self.sink.take(line, Some(found), output);
                 true
             }
-            LineOutcome::Unparsed(_) if !bare.is_empty() => false,
-            LineOutcome::Directive | LineOutcome::Unparsed(_) => {
+            LineOutcome::Unparsed(mismatch) if !mismatch.is_of_empty_line() => false,
+            outcome @ (LineOutcome::Directive | LineOutcome::Unparsed(_)) => {
+                counts.empty_lines += u64::from(matches!(outcome, LineOutcome::Unparsed(_)));
                 self.sink.take(line, None, output);
                 true
             }
