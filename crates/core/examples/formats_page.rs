@@ -148,7 +148,7 @@ COMBINED, a format joins with its second line; after the first 256 KiB, the firs
 unparsed.
 
 A log has at most seven formats beside its own, and after 4,096 lines that brought none no more are
-looked for. The result depends on the order of the lines alone, so report, grep and count agree;
+looked for. Lines over 8 KiB bring none. The result depends on the order of the lines alone, so report, grep and count agree;
 `weir grep` with a pattern looks only at the lines that the pattern matches. With `--format` every line
 is read in that format alone.
 
@@ -170,14 +170,29 @@ unparsed, since its values have shifted.
 If the place holds a list of addresses, as `X-Forwarded-For` does, the client is the leftmost: the one
 that the first proxy has seen, unless the client has sent the header itself. A definition without an
 address of its own takes the client from `$http_x_forwarded_for` or `%{X-Forwarded-For}i` by the same
-rule, and keeps the header as `http_x_forwarded_for`. If the leftmost part of a header is not an address
-or a host name, the record has no client.
+rule, and keeps the header as `http_x_forwarded_for`. Addresses that a proxy hides (`unknown`, `-`) are
+passed over. If the leftmost of the other parts is not an address or a host name, the record has no
+client.
 
 nginx logs a list for `$upstream_addr`, `$upstream_status` and the like after a retry, `502, 200`. It is
 one value, in quotes or without, and times of upstreams are added up.
 
-A user with spaces is refused if it begins with a dash or holds an address or a date: these belong to
-the values beside it, of a line that has one value more than the definition.
+A user with spaces is refused if it begins with a dash or holds an address or a date, or if its words
+are host names: these belong to the values beside it, of a line that has one value more than the
+definition.
+
+## Requests
+
+A request line has a method, a target and mostly a version. One of `GET`, `HEAD`, `POST`, `PUT`,
+`DELETE`, `OPTIONS`, `PATCH` or `TRACE` and a path or a URL without spaces is a request without a version,
+as in HTTP/0.9. Any other text is the field `request`.
+
+If a server does not escape quotes in requests and texts, as old versions of Apache, IIS ARR and some CDNs
+do not, a line is read if there is only one way: the request ends at the quote that a status and a size
+follow, and the texts after them are separated by `\" \"`. What a client could have forged stays unparsed.
+
+Empty lines, and lines of blanks, are counted as such, and are not unparsed. Blanks at the ends of other
+lines are left out.
 
 ## Definitions
 

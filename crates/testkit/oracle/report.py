@@ -31,6 +31,9 @@ TIME = re.compile(
 )
 REQUEST = re.compile(QUOTED + rb" ([0-9]{3}|-) ([0-9]{1,20}|-)(.*)", re.DOTALL)
 QUOTES = re.compile(rb" " + QUOTED + rb" " + QUOTED, re.DOTALL)
+# A request without a version.
+SHORT = re.compile(
+    rb"(GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH|TRACE) ((?:/|[A-Za-z0-9]{1,15}://)[^ ]*)()")
 HTTP = re.compile(rb"([A-Za-z0-9!#$%&'*+.^_`|~-]*[A-Za-z][A-Za-z0-9!#$%&'*+.^_`|~-]*) (.*) (HTTP/[0-9]+(?:\.[0-9]+)?)", re.DOTALL)
 
 
@@ -86,9 +89,11 @@ def record_of(layout, line):
     if size != b"-" and int(size) >= 2**64:
         return None
     record["bytes"] = 0 if size == b"-" else int(size)
-    http = HTTP.fullmatch(text)
+    http = HTTP.fullmatch(text) or SHORT.fullmatch(text)
     if http:
-        record["method"], target, record["protocol"] = http.groups()
+        record["method"], target, protocol = http.groups()
+        if protocol:
+            record["protocol"] = protocol
         record["path"], mark, query = target.partition(b"?")
         if mark:
             record["query"] = query
@@ -168,13 +173,15 @@ def report(log, layout, rows, step, offset):
     lines = lines_of(log)
     short = [line for line in lines if len(line) <= LINE_BYTES_MAX]
     records = [record for line in short if (record := record_of(layout, line))]
+    empty = sum(not line.strip(b" \t\n\x0c\r") for line in short)
     times = [record["time"] for record in records]
     fields = sorted({field for record in records for field in record} - {"time", "bytes"})
     return {
         "lines": len(lines),
         "records": len(records),
         "matching": len(records),
-        "unparsed_lines": len(short) - len(records),
+        "empty_lines": empty,
+        "unparsed_lines": len(short) - empty - len(records),
         "too_long_lines": len(lines) - len(short),
         "bytes_read": len(log),
         "bytes_sent": sum(record["bytes"] for record in records),

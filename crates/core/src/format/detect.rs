@@ -281,7 +281,9 @@ fn wrapper_of(bytes: &[u8]) -> Option<Wrapper> {
     const LINES: usize = 20;
     let lines = || {
         let lines = Lines::new(bytes).map(|line| line.bytes);
-        lines.filter(|line| !line.trim_ascii().is_empty() && line.len() <= LINE_BYTES_MAX).take(LINES)
+        lines
+            .filter(|line| !line.trim_ascii().is_empty() && line.len() <= LINE_BYTES_MAX)
+            .take(LINES)
     };
     Wrapper::ALL.into_iter().find(|wrapper| {
         let (mut wrapped, mut all) = (0, 0);

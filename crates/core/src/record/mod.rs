@@ -20,7 +20,7 @@ pub use accessor::{FieldAccessor, UnknownField};
 pub use fields::RecordFields;
 
 use crate::field::Field;
-use crate::value::{RequestLine, Timestamp, split_target, split_url};
+use crate::value::{RequestLine, Timestamp, split_port, split_target, split_url};
 
 /// The fields of one line, borrowed from its bytes, or decoded from them.
 ///
@@ -182,12 +182,21 @@ impl<'a> Record<'a> {
     pub(crate) fn set_request_line(&mut self, value: &'a [u8], keeps_target: bool) {
         let line = RequestLine::parse(value);
         self.put_text(Field::Method, line.map(|line| line.method));
-        self.put_text(Field::Protocol, line.map(|line| line.protocol));
+        let protocol = line.map(|line| line.protocol).filter(|protocol| !protocol.is_empty());
+        self.put_text(Field::Protocol, protocol);
         self.put_text(Field::Request, if line.is_none() { Some(value) } else { None });
         match line {
             Some(line) => self.set_target(line.target, keeps_target),
             None => self.target = None,
         }
+    }
+
+    /// Makes the parts of the request line absent.
+    pub(crate) fn clear_request(&mut self) {
+        for field in [Field::Method, Field::Path, Field::Query, Field::Protocol, Field::Request] {
+            self.put_text(field, None);
+        }
+        self.target = None;
     }
 
     /// Sets path and query, or keeps the target whole.
@@ -204,11 +213,16 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// As [`Self::set_request_line`], for a target that may be a URL.
+    /// As [`Self::set_request_line`], for a target that may be a URL, or the host and port of
+    /// `CONNECT`.
     pub(crate) fn set_url_request_line(&mut self, value: &'a [u8], keeps_target: bool) {
         self.set_request_line(value, keeps_target);
-        if let Some(line) = RequestLine::parse(value) {
-            self.set_url(line.target, keeps_target);
+        match RequestLine::parse(value) {
+            Some(line) if line.method == b"CONNECT" => {
+                self.set_text(Field::Host, split_port(line.target).0);
+            }
+            Some(line) => self.set_url(line.target, keeps_target),
+            None => {}
         }
     }
 

@@ -54,11 +54,13 @@ pub(crate) fn parse_clf(text: &[u8; CLF_LENGTH]) -> Option<Timestamp> {
 /// 17/Dec/2025:09:03:01.250 +0000
 /// Dec/17/2025:09:03:01 +0000
 /// 17/Dec/2025 09:03:01
+/// 2025-12-17 09:03:01.250 +0100
+/// 2025/12/17:09:03:01 +0100
 /// ```
 pub(crate) fn parse_clf_variant(text: &[u8]) -> Option<Timestamp> {
     const TIME_LENGTH: usize = 20;
-    if text.get(4) == Some(&b'-') {
-        return parse_rfc3339(text);
+    if matches!(text.get(4), Some(b'-' | b'/')) {
+        return parse_rfc3339(text).or_else(|| parse_iso_variant(text));
     }
     let (time, rest) = text.split_at_checked(TIME_LENGTH)?;
     let mut usual = *b"00/Jan/0000:00:00:00 +0000";
@@ -83,6 +85,23 @@ pub(crate) fn parse_clf_variant(text: &[u8]) -> Option<Timestamp> {
     }
     let time = parse_clf(&usual)?;
     Some(Timestamp { unix_ns: time.unix_ns.checked_add(fraction_ns)?, ..time })
+}
+
+/// Reads an RFC 3339 time with slashes in its date, a colon after it or a space before the offset.
+fn parse_iso_variant(text: &[u8]) -> Option<Timestamp> {
+    const DATE_LENGTH: usize = 10;
+    let (mut usual, mut length) = ([0; 48], 0);
+    for (at, byte) in text.iter().enumerate() {
+        let byte = match byte {
+            b'/' if at < DATE_LENGTH => b'-',
+            b':' if at == DATE_LENGTH => b'T',
+            b' ' if at > DATE_LENGTH => continue,
+            byte => *byte,
+        };
+        *usual.get_mut(length)? = byte;
+        length += 1;
+    }
+    parse_rfc3339(&usual[..length])
 }
 
 /// The nanoseconds of the digits after a point; those after the ninth are ignored.
@@ -201,6 +220,12 @@ mod tests {
             ("17/Dec/2025:09:03:01,123456789123 +0100", later(123_456_789)),
             ("Dec/17/2025:09:03:01 +0100", later(0)),
             ("17/Dec/2025 09:03:01", utc),
+            ("2025-12-17 09:03:01 +0100", later(0)),
+            ("2025-12-17 09:03:01,250 +0100", later(250_000_000)),
+            ("2025/12/17:09:03:01 +0100", later(0)),
+            ("2025/12/17 09:03:01", utc),
+            ("2025/12/17 09:03:01 +0100 and much more text than a time ever has", None),
+            ("2025-1", None),
             ("17/Dec/2025:09:03:01 UTC", utc),
             ("17/Dec/2025:09:03:01. +0100", None),
             (

@@ -8,6 +8,7 @@
 //! GET /a?b=c HTTP/1.1          method GET, path /a, query b=c, protocol HTTP/1.1
 //! GET https://h:443/a HTTP/2   with `split_url` also host h, without its port
 //! CONNECT h:443 HTTP/1.1       path h:443, no query
+//! GET /a                       method GET, path /a, no protocol (HTTP/0.9, and some servers)
 //! -                            not a request line
 //! ```
 //!
@@ -21,12 +22,13 @@ use crate::line::short_memchr;
 
 /// The three parts of an HTTP request line, borrowed.
 ///
-/// None of the parts is empty, and none begins or ends with the space that separated it from the
-/// next.
+/// Method and target are not empty, and no part begins or ends with the space that separated it from
+/// the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RequestLine<'a> {
     pub(crate) method: &'a [u8],
     pub(crate) target: &'a [u8],
+    /// Empty if the line has none.
     pub(crate) protocol: &'a [u8],
 }
 
@@ -36,7 +38,8 @@ impl<'a> RequestLine<'a> {
     /// Returns `None` if the text is not an HTTP request line.
     ///
     /// The version has one number or two, since HTTP/2 and HTTP/3 are logged as `HTTP/2.0` by some
-    /// servers and `HTTP/2` by others. A line of HTTP/0.9, which has no version, is refused.
+    /// servers and `HTTP/2` by others. In a line without a version, as in HTTP/0.9, the method is one
+    /// of RFC 9110, and the target is a path or a URL without spaces.
     pub(crate) fn parse(text: &'a [u8]) -> Option<Self> {
         let first = short_memchr(b' ', text)?;
         // The protocol is nearly always "HTTP/x.y", so try the place of its space first.
@@ -49,15 +52,26 @@ impl<'a> RequestLine<'a> {
                 (last, is_http_version(&text[last + 1..]))
             }
         };
-        if first == last || first == 0 {
-            return None;
+        if !is_http {
+            return Self::without_version(text, first);
         }
         let method = &text[..first];
         let protocol = &text[last + 1..];
-        if !is_http || !is_method(method) {
+        if first == last || first == 0 || !is_method(method) {
             return None;
         }
         Some(Self { method, target: &text[first + 1..last], protocol })
+    }
+
+    /// Splits `METHOD target`, whose space is at `first`.
+    #[cold]
+    fn without_version(text: &'a [u8], first: usize) -> Option<Self> {
+        const METHODS: [&[u8]; 8] =
+            [b"GET", b"HEAD", b"POST", b"PUT", b"DELETE", b"OPTIONS", b"PATCH", b"TRACE"];
+        let (method, target) = (&text[..first], &text[first + 1..]);
+        let is_target = target.first() == Some(&b'/') || split_url(target).is_some();
+        let is_line = METHODS.contains(&method) && is_target && !target.contains(&b' ');
+        is_line.then_some(Self { method, target, protocol: b"" })
     }
 }
 
@@ -165,6 +179,8 @@ mod tests {
         assert_eq!(parts("M-SEARCH * HTTP/1.1"), Some(("M-SEARCH", "*", "HTTP/1.1")));
         assert_eq!(parts("SSTP_DUPLEX_POST /sra HTTP/1.1").map(|parts| parts.1), Some("/sra"));
         assert_eq!(parts("GET /x HTTP/10.25"), Some(("GET", "/x", "HTTP/10.25")));
+        assert_eq!(parts("GET /x?y"), Some(("GET", "/x?y", "")));
+        assert_eq!(parts("HEAD http://h/x"), Some(("HEAD", "http://h/x", "")));
     }
 
     #[test]
@@ -173,7 +189,10 @@ mod tests {
             "",
             "-",
             "GET",
-            "GET /",
+            "get /",
+            "CONNECT /",
+            "GET a",
+            "GET /a b",
             "GET HTTP/1.1",
             " GET / HTTP/1.1",
             "GET / HTTP/1.1 ",

@@ -12,6 +12,7 @@ mod format_detect;
 mod format_json;
 mod format_nginx;
 mod format_properties;
+mod format_raw_quotes;
 mod format_support;
 mod format_surroundings;
 mod format_tracker;

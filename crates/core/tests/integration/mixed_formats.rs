@@ -70,7 +70,7 @@ fn read(
         readers[0].count_unparsed(&mut own, block, &left);
         unparsed += own.unparsed_lines;
         let records: u64 = reads.iter().map(|(_, read)| read.records).sum();
-        assert_eq!(own.lines, own.records + records + own.unparsed_lines);
+        assert_eq!(own.lines, own.records + records + own.empty_lines + own.unparsed_lines);
         samples.push(own.samples.clone());
         reads.insert(0, (0, own));
         for (index, read) in reads {

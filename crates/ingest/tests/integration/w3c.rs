@@ -28,8 +28,8 @@ fn by_line(log: &[u8], format: &Arc<Format>) -> Answer {
             continue;
         }
         let mut record = Record::new();
-        if parser.parse(line.bytes, &mut record).is_err() {
-            unparsed_lines += 1;
+        if let Err(mismatch) = parser.parse(line.bytes, &mut record) {
+            unparsed_lines += u64::from(!mismatch.is_of_empty_line());
             continue;
         }
         let names = parser.format().extra_fields();

@@ -57,6 +57,11 @@ static HTTP: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+// Without a version.
+static SHORT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^(GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH|TRACE) ((?:/|[A-Za-z0-9]{1,15}://)[^ ]*)$")
+});
+
 impl Record {
     /// Reads a line without its end. `None` if it is not in the layout.
     pub fn read(layout: Layout, line: &[u8]) -> Option<Self> {
@@ -143,11 +148,13 @@ impl Record {
     }
 
     fn set_request(&mut self, request: &[u8]) {
-        let Some(http) = HTTP.captures(request) else {
+        let Some(http) = HTTP.captures(request).or_else(|| SHORT.captures(request)) else {
             return self.set("request", request);
         };
         self.set("method", &http[1]);
-        self.set("protocol", &http[3]);
+        if let Some(protocol) = http.get(3) {
+            self.set("protocol", protocol.as_bytes());
+        }
         let mut target = http[2].splitn(2, |&byte| byte == b'?');
         self.set("path", target.next().unwrap_or_default());
         if let Some(query) = target.next() {
@@ -225,8 +232,16 @@ mod tests {
 
     #[test]
     fn a_request_that_is_not_http_is_one_field() {
-        for request in ["", "-", "GET /", "G(T / HTTP/1.1", "GET HTTP/1.1", "GET / HTTP/1.", "a  b"]
-        {
+        for request in [
+            "",
+            "-",
+            "GET a",
+            "GET /a b",
+            "G(T / HTTP/1.1",
+            "GET HTTP/1.1",
+            "GET / HTTP/1.",
+            "a  b",
+        ] {
             let line = LINE.replace("GET /a b?c?d HTTP/2.0", request);
             let record = read(&line).expect("a record");
             assert_eq!(record.fields["request"], request.as_bytes());

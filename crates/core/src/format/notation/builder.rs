@@ -277,7 +277,7 @@ impl<'a> FormatBuilder<'a> {
             let message = "the format has no variable; name at least one, such as $status or %>s";
             return Err(FormatError::new(self.definition, 0, message));
         }
-        Ok(LineProgram { prefix: prefix.into(), values, tail: None })
+        Ok(LineProgram::new(prefix, values))
     }
 
     /// A value with its end, which the pieces after it determine.

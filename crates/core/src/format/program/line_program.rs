@@ -18,6 +18,7 @@ use std::sync::Arc;
 use memchr::{memchr, memmem};
 
 use super::mismatch::{Explanation, Mismatch, Reason};
+use super::raw_quotes::RawQuotes;
 use super::sink::{LineState, Sink};
 use super::tail::Tail;
 use crate::field::Field;
@@ -32,6 +33,8 @@ pub(in crate::format) struct LineProgram {
     pub(in crate::format) values: Vec<Value>,
     /// The values that may stand after the last one.
     pub(in crate::format) tail: Option<Tail>,
+    /// How lines are read whose quotes the server has not escaped.
+    raw_quotes: Option<RawQuotes>,
 }
 
 /// One value and its end.
@@ -321,8 +324,32 @@ fn find_quote(line: &[u8], start: usize) -> Option<usize> {
 }
 
 impl LineProgram {
+    /// A program of these values, without a tail.
+    pub(in crate::format) fn new(prefix: Vec<u8>, values: Vec<Value>) -> Self {
+        let mut program = Self { prefix: prefix.into(), values, tail: None, raw_quotes: None };
+        program.raw_quotes = RawQuotes::of(&program);
+        program
+    }
+
     /// Reads a line into an empty record.
     pub(in crate::format) fn parse<'a>(
+        &self,
+        line: &'a [u8],
+        record: &mut Record<'a>,
+        state: &mut LineState,
+    ) -> Result<(), Mismatch> {
+        let outcome = self.parse_escaped(line, record, state);
+        match (outcome, self.raw_quotes) {
+            (Err(mismatch), Some(raw_quotes)) => {
+                raw_quotes.read(self, line, record, state).ok_or(mismatch)
+            }
+            (outcome, _) => outcome,
+        }
+    }
+
+    /// Reads a line in which the server has escaped the quotes inside values.
+    #[inline]
+    fn parse_escaped<'a>(
         &self,
         line: &'a [u8],
         record: &mut Record<'a>,
@@ -345,9 +372,21 @@ impl LineProgram {
         record: &mut Record<'a>,
         state: &mut LineState,
     ) -> Result<usize, Mismatch> {
+        self.read_up_to(self.values.len(), line, record, state)
+    }
+
+    /// Reads the first values of a line. Returns the offset after them.
+    #[inline]
+    pub(super) fn read_up_to<'a>(
+        &self,
+        values: usize,
+        line: &'a [u8],
+        record: &mut Record<'a>,
+        state: &mut LineState,
+    ) -> Result<usize, Mismatch> {
         let (_, mut at) =
             expect(line, 0, &self.prefix).map_err(|at| Mismatch::new(at, Reason::Prefix))?;
-        for (index, value) in self.values.iter().enumerate() {
+        for (index, value) in self.values[..values].iter().enumerate() {
             let (end, next) = value
                 .end
                 .find(line, at)
@@ -408,6 +447,8 @@ impl LineProgram {
             last.end = End::FirstWord;
         }
         self.tail = Some(tail);
+        // More quotes may belong to the tail.
+        self.raw_quotes = None;
         self
     }
 

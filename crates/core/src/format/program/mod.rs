@@ -36,6 +36,7 @@ pub(super) mod line_program;
 pub(super) mod mismatch;
 pub(super) mod packed;
 pub(super) mod quoted_line;
+mod raw_quotes;
 pub(super) mod sink;
 pub(super) mod span;
 pub(super) mod tail;

@@ -387,12 +387,10 @@ fn is_user(value: &[u8]) -> bool {
         is_bracket || is_mark || is_address(word) || is_date(word)
     };
     let is_host = |word: &[u8]| word == b"-" || word.contains(&b'.') && is_host(word);
-    let is_surely_host = |word: &[u8]| {
-        word == b"-" || word.iter().filter(|byte| **byte == b'.').count() > 1
-    };
+    let is_surely_host =
+        |word: &[u8]| word == b"-" || word.iter().filter(|byte| **byte == b'.').count() > 1;
     let has_twins = words.clone().zip(words.clone().skip(1)).any(|(one, next)| one == next);
-    let are_hosts =
-        words.clone().all(is_host) && (has_twins || words.clone().any(is_surely_host));
+    let are_hosts = words.clone().all(is_host) && (has_twins || words.clone().any(is_surely_host));
     let has_controls = value.iter().any(u8::is_ascii_control);
     &value[..length] != b"-" && !are_hosts && !has_controls && !words.any(is_other)
 }
