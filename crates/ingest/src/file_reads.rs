@@ -27,7 +27,7 @@ pub(crate) struct FileReads {
 struct State {
     /// The number of blocks that are not read yet.
     unread: usize,
-    /// The first error, and its offset in the source.
+    /// The first error in the order of the source, and its offset there.
     error: Option<(io::Error, u64)>,
     /// What to do when no block is unread.
     when_read: Option<WhenRead>,
@@ -36,7 +36,10 @@ struct State {
 /// Is called with the first error, and its offset in the source.
 type WhenReadFn = Box<dyn FnOnce(Option<(io::Error, u64)>) + Send>;
 
-struct WhenRead(WhenReadFn);
+struct WhenRead {
+    leave_at: u64,
+    call: WhenReadFn,
+}
 
 impl std::fmt::Debug for WhenRead {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -87,9 +90,14 @@ impl FileReads {
         self.state.lock().error.is_some()
     }
 
-    /// Calls a function when no block is unread: now, or on the thread that reads the last one.
-    pub(crate) fn when_read(&self, call: impl FnOnce(Option<(io::Error, u64)>) + Send + 'static) {
-        self.state.lock().when_read = Some(WhenRead(Box::new(call)));
+    /// Leaves the position of the file at an offset in the source and calls a function when no block
+    /// is unread: now, or on the thread that reads the last one.
+    pub(crate) fn when_read(
+        &self,
+        leave_at: u64,
+        call: impl FnOnce(Option<(io::Error, u64)>) + Send + 'static,
+    ) {
+        self.state.lock().when_read = Some(WhenRead { leave_at, call: Box::new(call) });
         self.call_if_read();
     }
 
@@ -98,15 +106,35 @@ impl FileReads {
         if state.unread > 0 {
             return;
         }
-        if let Some(WhenRead(call)) = state.when_read.take() {
+        if let Some(WhenRead { leave_at, call }) = state.when_read.take() {
             let error = state.error.take();
             drop(state);
+            self.leave_at(leave_at);
             call(error);
         }
     }
 
+    /// Whether a line begins at an offset in the source, as when the block was cut.
+    fn is_line_start(&self, offset: u64) -> bool {
+        let mut before = [b'\n'];
+        let read = match offset {
+            0 => Ok(0),
+            _ => read_at(&self.file, &mut before, self.start + offset - 1),
+        };
+        // NULs before a line may have been skipped.
+        read.is_ok() && matches!(before, [b'\n' | 0])
+    }
+
+    /// Keeps the first error in the order of the source.
+    fn fail(&self, error: io::Error, at: u64) {
+        let mut state = self.state.lock();
+        if state.error.as_ref().is_none_or(|(_, first)| at < *first) {
+            state.error = Some((error, at));
+        }
+    }
+
     /// Moves the position of the file, which standard input shares with other programs.
-    pub(crate) fn leave_at(&self, offset: u64) {
+    fn leave_at(&self, offset: u64) {
         // Whoever reads on finds the bytes again if this fails.
         let _ = (&self.file).seek(SeekFrom::Start(self.start + offset));
     }
@@ -146,15 +174,21 @@ pub(crate) struct UnreadBlock {
 }
 
 impl UnreadBlock {
-    /// Reads the bytes of a block. If that fails, keeps the whole lines before the error.
-    pub(crate) fn read_into(self, block: &mut Block) {
+    /// Reads the bytes of a block.
+    ///
+    /// # Errors
+    /// If that fails. The whole lines before are kept, and the error is their end in the source.
+    pub(crate) fn read_into(self, block: &mut Block) -> Result<(), u64> {
         let at = self.reads.start + self.offset;
-        if let Err((error, filled)) = self.reads.fill(block.bytes_mut(), at) {
-            let lines = memrchr(b'\n', &block.bytes()[..filled]).map_or(0, |last| last + 1);
-            block.truncate(lines);
-            let failed_at = self.offset + filled as u64;
-            self.reads.state.lock().error.get_or_insert((error, failed_at));
-        }
+        let (error, filled) = match self.reads.fill(block.bytes_mut(), at) {
+            Ok(()) if self.reads.is_line_start(self.offset) => return Ok(()),
+            Ok(()) => (changed(), 0),
+            Err(error) => error,
+        };
+        let lines = memrchr(b'\n', &block.bytes()[..filled]).map_or(0, |last| last + 1);
+        block.truncate(lines);
+        self.reads.fail(error, self.offset + filled as u64);
+        Err(self.offset + lines as u64)
     }
 }
 

@@ -60,6 +60,8 @@ struct State {
     counts: ReadCounts,
     /// A block was dropped, so the blocks after it do not count.
     has_gap: bool,
+    /// Where the first lines begin that could not be read, in bytes.
+    torn_at: Option<u64>,
     format: Option<(Arc<Format>, Option<f64>)>,
     /// The number of records in each format.
     by_format: Vec<(Arc<Format>, u64)>,
@@ -464,6 +466,13 @@ impl SourceProgress {
         }
     }
 
+    /// Notes that lines from an offset on could not be read. Their block counts up to there, and
+    /// the blocks after it do not.
+    pub(crate) fn note_torn(&self, at: u64) {
+        let mut state = self.state.lock();
+        state.torn_at = Some(state.torn_at.map_or(at, |before| before.min(at)));
+    }
+
     /// Notes that a block was dropped.
     pub(crate) fn note_gap(&self) {
         self.state.lock().has_gap = true;
@@ -478,6 +487,9 @@ impl SourceProgress {
     /// line numbers are right. Returns the bytes that the block adds.
     pub(crate) fn count(&self, read: &BlockCounts, offset_end: u64) -> u64 {
         let mut state = self.state.lock();
+        let torn_at = state.torn_at.filter(|at| *at < offset_end);
+        state.has_gap |= torn_at.is_some();
+        let offset_end = torn_at.unwrap_or(offset_end);
         let bytes = offset_end.saturating_sub(state.counts.bytes_read);
         state.counts.bytes_read = offset_end;
         let lines_before = state.counts.lines;

@@ -222,10 +222,11 @@ impl BlockQueue {
     pub(crate) fn abort(&self) {
         let mut state = self.state.lock();
         state.is_aborted = true;
-        state.jobs.clear();
-        state.pull_sources.clear();
         state.spare.clear();
+        // Dropped below, because they may hold writers and files.
+        let dropped = (std::mem::take(&mut state.jobs), std::mem::take(&mut state.pull_sources));
         drop(state);
+        drop(dropped);
         self.work.notify_all();
         self.room.notify_all();
         self.room_async.notify_waiters();

@@ -34,8 +34,11 @@ pub(crate) struct Job {
 impl Job {
     /// Reads the bytes of the block, unless it has them. Returns whether it had to.
     pub(crate) fn read(&mut self) -> bool {
-        let unread = self.unread.take();
-        unread.map(|unread| unread.read_into(&mut self.block)).is_some()
+        let Some(unread) = self.unread.take() else { return false };
+        if let Err(torn_at) = unread.read_into(&mut self.block) {
+            self.source.note_torn(torn_at);
+        }
+        true
     }
 
     /// Returns all companions known so far. Earlier blocks may still add others.

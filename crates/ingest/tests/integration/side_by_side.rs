@@ -160,9 +160,11 @@ fn a_file_that_is_truncated_meanwhile_is_an_error_and_keeps_its_lines() {
         assert!(error.contains(expected), "{error}");
         assert!(found.end.is_some_and(|end| end != SourceEnd::Done));
         assert!(!found.lines.is_empty());
-        for (offset, line) in found.lines {
-            assert_eq!(line, &bytes[offset as usize..][..15], "no torn line");
+        // Without a gap, and without a torn line.
+        for (number, (offset, line)) in found.lines.iter().enumerate() {
+            assert_eq!((*offset as usize, &line[..]), (16 * number, &bytes[16 * number..][..15]));
         }
+        assert_eq!(found.counts.bytes_read, 16 * found.lines.len() as u64);
     }
 }
 

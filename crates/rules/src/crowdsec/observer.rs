@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use weir_core::{Field, FieldAccessor, Record, RecordFields, RecordKind};
 
-use super::expression::{Failure, Fields};
+use super::expression::{Failure, Fields, KnownCondition};
 use super::fields::EventField;
 use super::request::{is_static, split_arguments, split_file, split_request_line};
 use super::scenario::{Scenario, Scope};
@@ -24,19 +24,24 @@ pub(super) const CANCELS: u32 = 2;
 /// distinct value.
 pub(super) const TEXTS_BEFORE_FIELDS: usize = 3;
 
-/// Appends an event of a scenario, if a line is one. The event has the texts of
+/// Appends an event of a scenario, if its filter selects a line. The event has the texts of
 /// [`TEXTS_BEFORE_FIELDS`] and the values of [`Scenario::queue_fields`].
 pub(super) fn put_event(
     scenario: &Scenario,
+    is_selected: Result<bool, Failure>,
     fields: &dyn Fields,
     line: u64,
     time_ns: Option<i64>,
     source_ip: &[u8],
     events: &mut Events,
 ) {
-    let failed = match find_event(scenario, fields, source_ip) {
-        Ok(None) => return,
-        Ok(Some(event)) => {
+    let found = match is_selected {
+        Ok(false) => return,
+        Ok(true) => find_event(scenario, fields, source_ip),
+        Err(failure) => Err(failure),
+    };
+    let failed = match found {
+        Ok(event) => {
             let kept = scenario.queue_fields.iter().map(|field| fields.value(*field));
             let kept: Vec<Cow<'_, [u8]>> = kept.collect();
             let texts = [&event.key[..], &event.subject[..], &event.distinct[..]];
@@ -62,10 +67,7 @@ fn find_event<'a>(
     scenario: &'a Scenario,
     fields: &'a dyn Fields,
     source_ip: &'a [u8],
-) -> Result<Option<FoundEvent<'a>>, Failure> {
-    if !scenario.filter.holds(fields)? {
-        return Ok(None);
-    }
+) -> Result<FoundEvent<'a>, Failure> {
     let mut tag = 0;
     let key = match &scenario.group {
         Some(group) => group.text(fields)?,
@@ -85,7 +87,7 @@ fn find_event<'a>(
         Scope::Address => Cow::Borrowed(source_ip),
         Scope::Other(expression) => expression.text(fields)?,
     };
-    Ok(Some(FoundEvent { tag, key, subject, distinct: distinct.unwrap_or_default() }))
+    Ok(FoundEvent { tag, key, subject, distinct: distinct.unwrap_or_default() })
 }
 
 /// The source of an event field in the records.
@@ -108,8 +110,9 @@ pub(super) struct RecordObserver<'r> {
     sources: Vec<Source>,
     /// Whether records without a client are skipped, as CrowdSec's parsers do for error logs.
     needs_client: bool,
-    /// Whether the filter selects no record, such as that of a scenario for another type of log.
-    is_idle: bool,
+    /// What is left of the filter, as far as it depends on the record. `None` if it selects none,
+    /// such as that of a scenario for another type of log.
+    filter: Option<KnownCondition<'r>>,
 }
 
 impl<'r> RecordObserver<'r> {
@@ -132,8 +135,9 @@ impl<'r> RecordObserver<'r> {
             _ => None,
         };
         let is_idle = scenario.filter.is_never_true(&known);
+        let filter = (!is_idle).then(|| scenario.filter.with_known(&known));
         let needs_client = fields.kind() == RecordKind::ErrorLogLine;
-        Ok(Self { scenario, sources, needs_client, is_idle })
+        Ok(Self { scenario, sources, needs_client, filter })
     }
 }
 
@@ -165,9 +169,7 @@ fn source_of(field: &EventField, fields: &RecordFields) -> Source {
 
 impl Observer for RecordObserver<'_> {
     fn observe(&mut self, line: &Line<'_>, events: &mut Events) {
-        if self.is_idle {
-            return;
-        }
+        let Some(filter) = &self.filter else { return };
         let Some(record) = line.record else { return };
         let source_ip = record.text(Field::Client).unwrap_or_default();
         if self.needs_client && source_ip.is_empty() {
@@ -175,7 +177,8 @@ impl Observer for RecordObserver<'_> {
         }
         let fields = RecordEvent { sources: &self.sources, line: line.bytes, record };
         let time_ns = record.time.map(|time| time.unix_ns);
-        put_event(self.scenario, &fields, line.number, time_ns, source_ip, events);
+        let is_selected = filter.holds(&fields);
+        put_event(self.scenario, is_selected, &fields, line.number, time_ns, source_ip, events);
     }
 }
 

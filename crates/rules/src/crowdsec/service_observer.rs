@@ -29,7 +29,8 @@ impl Observer for ServiceObserver<'_> {
         let time_ns = read.time_ns(line.record.and_then(|record| record.time));
         let fields = ServiceEvent { fields: &self.scenario.fields, line: line.bytes, read: &read };
         let source_ip = read.field("source_ip");
-        put_event(self.scenario, &fields, line.number, time_ns, source_ip, events);
+        let is_selected = self.scenario.filter.holds(&fields);
+        put_event(self.scenario, is_selected, &fields, line.number, time_ns, source_ip, events);
     }
 }
 

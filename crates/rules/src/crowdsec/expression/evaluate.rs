@@ -63,13 +63,11 @@ impl<'a> Evaluation<'a> {
                 self.stack.get(*position).cloned().unwrap_or(Value::Nil)
             }
             Node::Queue => Value::Queue,
-            Node::Not(inner) => Value::Boolean(!self.boolean(inner)?),
+            Node::Not(_) | Node::All(_) | Node::Any(_) => Value::Boolean(self.boolean(part)?),
             Node::Negate(inner) => match self.value(inner)? {
                 Value::Integer(number) => Value::Integer(number.wrapping_neg()),
                 other => Value::Float(-number(inner, &other)?),
             },
-            Node::All(parts) => Value::Boolean(self.all(parts, true)?),
-            Node::Any(parts) => Value::Boolean(!self.all(parts, false)?),
             Node::Binary(operator, sides) => self.binary(*operator, sides, part)?,
             Node::IsOneOf(inner, values) => {
                 let value = self.value(inner)?;
@@ -128,7 +126,23 @@ impl<'a> Evaluation<'a> {
         Ok(true)
     }
 
-    fn boolean(&mut self, part: &'a Part) -> Result<bool, Failure> {
+    /// Evaluates a condition. The usual comparisons create no values, because a log is compared
+    /// with hundreds of conditions.
+    pub(super) fn boolean(&mut self, part: &'a Part) -> Result<bool, Failure> {
+        match &part.node {
+            Node::Not(inner) => return Ok(!self.boolean(inner)?),
+            Node::All(parts) => return self.all(parts, true),
+            Node::Any(parts) => return Ok(!self.all(parts, false)?),
+            Node::Binary(operator, sides) => {
+                if let (Node::Field(field), Node::Constant(Value::Text(constant))) =
+                    (&sides[0].node, &sides[1].node)
+                    && let Some(compare) = operator.text_comparison()
+                {
+                    return Ok(compare(&self.fields.value(*field), constant));
+                }
+            }
+            _ => {}
+        }
         let value = self.value(part)?;
         value.boolean().ok_or_else(|| wrong_kind(part, &value, Kind::Boolean))
     }
@@ -161,17 +175,9 @@ impl<'a> Evaluation<'a> {
         Ok(Value::Boolean(match operator {
             Equal => left.equals(&right),
             Unequal => !left.equals(&right),
-            Contains => {
+            Contains | StartsWith | EndsWith => {
                 let (text, part) = texts()?;
-                contains(text, part)
-            }
-            StartsWith => {
-                let (text, part) = texts()?;
-                text.starts_with(part)
-            }
-            EndsWith => {
-                let (text, part) = texts()?;
-                text.ends_with(part)
+                operator.text_comparison().is_some_and(|compare| compare(text, part))
             }
             In => match &right {
                 Value::Lines(lines) => {
@@ -278,6 +284,23 @@ impl<'a> Evaluation<'a> {
 /// Whether a text contains another one.
 pub(super) fn contains(text: &[u8], part: &[u8]) -> bool {
     memchr::memmem::find(text, part).is_some()
+}
+
+/// Whether two texts compare as an operator says.
+type TextComparison = fn(&[u8], &[u8]) -> bool;
+
+impl Operator {
+    /// The comparison of two texts, if the operator is one that every pair of texts has.
+    fn text_comparison(self) -> Option<TextComparison> {
+        Some(match self {
+            Self::Equal => |text, other| text == other,
+            Self::Unequal => |text, other| text != other,
+            Self::Contains => contains,
+            Self::StartsWith => |text, start| text.starts_with(start),
+            Self::EndsWith => |text, end| text.ends_with(end),
+            _ => return None,
+        })
+    }
 }
 
 /// Comparisons and arithmetic.

@@ -24,6 +24,7 @@ use std::sync::Arc;
 
 use weir_core::BoundedRegex;
 
+pub(super) use self::outlook::KnownCondition;
 pub(super) use self::pattern::{SetError, compile as compile_pattern, compile_set};
 
 use self::evaluate::Evaluation;
@@ -129,8 +130,7 @@ impl Expression {
     /// # Errors
     /// If it has no value for the event.
     pub(super) fn holds(&self, fields: &dyn Fields) -> Result<bool, Failure> {
-        let value = Evaluation::new(fields).value(&self.0)?;
-        value.boolean().ok_or_else(|| self.failure(&value, Kind::Boolean))
+        Evaluation::new(fields).boolean(&self.0)
     }
 
     /// Evaluates an expression whose value is a text.

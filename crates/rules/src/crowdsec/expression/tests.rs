@@ -259,6 +259,34 @@ fn a_log_of_another_type_is_skipped() {
     let text = "int(evt.Meta.a) == 1 and evt.Meta.type == 'ssh'";
     let condition = Expression::condition(text, &mut TestNames::default()).expect(text);
     assert!(!condition.is_never_true(&|field| (field == 1).then_some(&b"http"[..])));
+    // What is known to be true is not compared again.
+    let text = "evt.Meta.type == 'http' and evt.Meta.a == 'b'";
+    let condition = Expression::condition(text, &mut TestNames::default()).expect(text);
+    let other = Event(vec!["ssh".to_owned(), "b".to_owned()], Vec::new());
+    assert_eq!(condition.with_known(&known).holds(&other), Ok(true));
+}
+
+#[test]
+fn a_condition_with_known_fields_holds_for_the_same_events() {
+    for text in [
+        "evt.Meta.type == 'http' and evt.Meta.a == 'b'",
+        "evt.Meta.type in ['http', 'ftp'] and evt.Meta.a contains 'b' and evt.Meta.type != 'ssh'",
+        "evt.Meta.type == 'http' and (evt.Meta.a == 'b' or evt.Meta.type == 'ssh')",
+        "evt.Meta.type == 'http' and (evt.Meta.type == 'http' or int(evt.Meta.a) == 1)",
+        "evt.Meta.type == 'http' and int(evt.Meta.a) == 1",
+        "evt.Meta.type == 'http' and not (evt.Meta.a startsWith 'b')",
+        "evt.Meta.type == 'http' or evt.Meta.a == 'b'",
+        "evt.Meta.type == 'http'",
+    ] {
+        let condition = Expression::condition(text, &mut TestNames::default()).expect(text);
+        let known = condition.with_known(&|field| (field == 0).then_some(&b"http"[..]));
+        for value in ["b", "ab", "", "1", "x"] {
+            // Only some conditions have a second field, or name the known one again.
+            let event =
+                Event(vec!["http".to_owned(), value.to_owned(), value.to_owned()], Vec::new());
+            assert_eq!(known.holds(&event), condition.holds(&event), "{text}, {value}");
+        }
+    }
 }
 
 proptest! {
