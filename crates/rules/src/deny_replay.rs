@@ -16,6 +16,16 @@ pub(crate) trait Entries: fmt::Debug + Send + Sync {
     /// Whether an entry denies a request that it matches.
     fn denies(&self, entry: u32) -> bool;
 
+    /// The verdict that the tag of an event means.
+    fn verdict(&self, tag: u32) -> Verdict {
+        if tag != NO_ENTRY && self.denies(tag) { Verdict::Rejected } else { Verdict::Passed }
+    }
+
+    /// The number of the entry in the tag of an event.
+    fn entry(&self, tag: u32) -> u32 {
+        tag
+    }
+
     /// The text of each entry, by its number.
     fn texts(&self) -> Vec<Option<String>>;
 
@@ -71,15 +81,14 @@ struct Request {
     key: u32,
     /// The number of the packed entries that match it.
     matched: u32,
-    is_denied: bool,
+    verdict: Verdict,
 }
 
 /// The summary of a client.
 #[derive(Debug, Clone, Copy, Default)]
 struct Client {
-    passed: u64,
-    rejected: u64,
-    /// The first denied request: its time, source, line and entry.
+    requests: RequestCounts,
+    /// The first request that does not just pass: its time, source, line and entry.
     first: Option<(i64, u32, u64, u32)>,
 }
 
@@ -88,7 +97,8 @@ struct Client {
 ///
 /// # Memory
 ///
-/// 32 bytes for each request; the distinct lists of matching entries, four bytes for each; 60 bytes and the text for each distinct client.
+/// 32 bytes for each request; the distinct lists of matching entries, four bytes for each; 80 bytes
+/// and the text for each distinct client.
 #[derive(Debug)]
 pub(crate) struct DenyReplay<'r> {
     entries: &'r dyn Entries,
@@ -126,22 +136,27 @@ impl<'r> DenyReplay<'r> {
                 keys.put(Verdict::Passed, None);
                 continue;
             };
-            let denied = client.rejected as f64;
-            let (passed, rejected) = (client.passed, client.rejected);
+            let requests = client.requests;
+            let denied = requests.rejected as f64;
+            let verdict = match requests {
+                RequestCounts { rejected: 1.., .. } => Verdict::Rejected,
+                RequestCounts { undecided: 1.., .. } => Verdict::Undecided,
+                _ => Verdict::Passed,
+            };
             let trip = Trip {
                 key: self.keys.text(number as u32).to_vec(),
                 limit: texts.get(entry as usize).cloned().flatten(),
-                verdict: Verdict::Rejected,
+                verdict,
                 time_ns,
                 source,
                 line,
                 peak: denied,
                 peak_range: (denied, denied),
                 margin: denied,
-                requests: RequestCounts { passed, rejected, ..RequestCounts::default() },
+                requests,
                 likely_rejected: None,
             };
-            keys.put(Verdict::Rejected, Some(trip));
+            keys.put(verdict, Some(trip));
         }
         keys
     }
@@ -164,15 +179,23 @@ impl Replay for DenyReplay<'_> {
             self.clients.push(Client::default());
         }
         let client = &mut self.clients[key as usize];
-        let is_denied = event.tag != NO_ENTRY && self.entries.denies(event.tag);
-        if is_denied {
-            client.rejected += 1;
-            let time_ns = event.time_ns.unwrap_or(0);
-            client.first.get_or_insert((time_ns, source, line, event.tag));
-        } else {
-            client.passed += 1;
+        let verdict = self.entries.verdict(event.tag);
+        let counts = &mut client.requests;
+        *match verdict {
+            Verdict::Passed => &mut counts.passed,
+            Verdict::Delayed => &mut counts.delayed,
+            Verdict::Rejected => &mut counts.rejected,
+            Verdict::Undecided => &mut counts.undecided,
+        } += 1;
+        // The first rejected request is shown, if there is one.
+        if verdict == Verdict::Rejected && counts.rejected == 1 {
+            client.first = None;
         }
-        self.requests.push(Request { line, source, key, matched, is_denied });
+        if verdict != Verdict::Passed {
+            let entry = self.entries.entry(event.tag);
+            client.first.get_or_insert((event.time_ns.unwrap_or(0), source, line, entry));
+        }
+        self.requests.push(Request { line, source, key, matched, verdict });
     }
 
     fn memory_bytes(&self) -> usize {
@@ -190,19 +213,21 @@ impl Replay for DenyReplay<'_> {
                     source: request.source,
                     line: request.line,
                     key: self.keys.text(request.key),
-                    verdict: if request.is_denied { Verdict::Rejected } else { Verdict::Passed },
-                    delay_ms: (!request.is_denied).then_some(0),
+                    verdict: request.verdict,
+                    delay_ms: (request.verdict == Verdict::Passed).then_some(0),
                     excess: None,
                     matched: ids.as_deref().map(|ids| self.matched_rules(request, ids)),
                 });
             }
         }
-        let sum = |count: fn(&Client) -> u64| self.clients.iter().map(count).sum();
+        let sum = |count: fn(&RequestCounts) -> u64| {
+            self.clients.iter().map(|client| count(&client.requests)).sum::<u64>()
+        };
         let requests = RequestCounts {
-            passed: sum(|client| client.passed),
-            delayed: 0,
-            rejected: sum(|client| client.rejected),
-            undecided: self.not_held,
+            passed: sum(|counts| counts.passed),
+            delayed: sum(|counts| counts.delayed),
+            rejected: sum(|counts| counts.rejected),
+            undecided: sum(|counts| counts.undecided) + self.not_held,
         };
         RuleReport {
             exactness: self.entries.exactness(),

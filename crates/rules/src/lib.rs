@@ -19,6 +19,7 @@
 //! happened to each, `engine` has what decisions have in common, and `gate` bounds what an enforced
 //! limit remembers.
 
+mod anubis;
 mod arrivals;
 mod backtracking_parts;
 mod condition;

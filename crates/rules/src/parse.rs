@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::anubis::{self, Anubis};
 use crate::crowdsec::CrowdSec;
 use crate::error::{ParseError, RuleError};
 use crate::fail2ban;
@@ -81,6 +82,7 @@ fn rules_of(
         Family::ModEvasive => vec![Box::new(presets::evasive::parse(text, name)?)],
         Family::Lists => vec![Box::new(ListRule::parse(text, name, budget)?)],
         Family::ModSecurity => vec![Box::new(ModSecurity::parse(text, name, files)?)],
+        Family::Anubis => vec![Box::new(Anubis::parse(text, name, files)?)],
         Family::Fail2ban => fail2ban::parse(text, name, files, rules_max)?,
         Family::CrowdSec => boxed(CrowdSec::parse(text, files, rules_max)?),
     };
@@ -98,6 +100,7 @@ pub(crate) fn missing_files(
     match family.map_or_else(|| recognise(text), Ok) {
         Ok(Family::Fail2ban) => fail2ban::missing_files(text, name, find),
         Ok(Family::ModSecurity) => modsecurity::missing_files(text, find),
+        Ok(Family::Anubis) => anubis::missing_files(text, find),
         _ => Vec::new(),
     }
 }
@@ -109,6 +112,9 @@ pub(crate) fn missing_files(
 fn recognise(text: &str) -> Result<Family, RuleError> {
     if CrowdSec::looks_like(text) {
         return Ok(Family::CrowdSec);
+    }
+    if anubis::looks_like(text) {
+        return Ok(Family::Anubis);
     }
     if windows::looks_like(text) {
         return Ok(Family::Windows);
@@ -180,6 +186,7 @@ mod tests {
             ("# bad\n192.0.2.0/24\n2001:db8::/32 ; x", Family::Lists),
             ("allow 10.0.0.0/8;\ndeny all;", Family::Lists),
             ("# x\nSecRule ARGS a deny", Family::ModSecurity),
+            ("- {name: a, action: DENY, path_regex: ^/a}", Family::Anubis),
             ("# x\n[web]\nfailregex = ^<HOST> x", Family::Fail2ban),
         ] {
             let rules = parse_rules(text, "name", None, &RuleFiles::default()).expect(text);

@@ -46,6 +46,8 @@ pub enum Family {
     Lists,
     /// Rules of ModSecurity.
     ModSecurity,
+    /// Policies of Anubis.
+    Anubis,
     /// Jails and filters of fail2ban.
     Fail2ban,
     /// Scenarios of CrowdSec.
@@ -54,7 +56,7 @@ pub enum Family {
 
 impl Family {
     /// All families.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::LimitReq,
         Self::LimitConn,
         Self::IngressNginx,
@@ -69,6 +71,7 @@ impl Family {
         Self::Cloud,
         Self::Lists,
         Self::ModSecurity,
+        Self::Anubis,
         Self::ModEvasive,
         Self::Fail2ban,
         Self::CrowdSec,
@@ -92,6 +95,7 @@ impl Family {
             Self::Cloud => "cloud",
             Self::Lists => "deny-list",
             Self::ModSecurity => "modsecurity",
+            Self::Anubis => "anubis",
             Self::Fail2ban => "fail2ban",
             Self::CrowdSec => "crowdsec",
         }

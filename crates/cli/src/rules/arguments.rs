@@ -122,6 +122,8 @@ pub(super) enum FamilyArgument {
     DenyList,
     /// SecRule lines of ModSecurity
     Modsecurity,
+    /// Policies of Anubis
+    Anubis,
     /// Jails and filters of fail2ban
     Fail2ban,
     /// Scenarios of CrowdSec
@@ -146,6 +148,7 @@ impl From<FamilyArgument> for Family {
             FamilyArgument::Cloud => Self::Cloud,
             FamilyArgument::DenyList => Self::Lists,
             FamilyArgument::Modsecurity => Self::ModSecurity,
+            FamilyArgument::Anubis => Self::Anubis,
             FamilyArgument::Fail2ban => Self::Fail2ban,
             FamilyArgument::Crowdsec => Self::CrowdSec,
         }
