@@ -121,7 +121,8 @@ pub(crate) fn error(text: &str) -> RuleError {
 /// The languages, for messages.
 const LANGUAGES: &str = "limits of nginx, ingress-nginx, Caddy, HAProxy, \
                          Traefik, Envoy, Varnish, mod_evasive, iptables, nft and clouds, jails of \
-                         fail2ban, scenarios of CrowdSec, rules of ModSecurity, lists of networks";
+                         fail2ban, scenarios of CrowdSec, rules of ModSecurity, policies of Anubis, lists of \
+                         networks";
 
 /// The language of a word, if it is a known one that is not read.
 fn unread(word: Word<'_>) -> Option<(Word<'_>, &'static str, &'static str)> {

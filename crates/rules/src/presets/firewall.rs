@@ -3,7 +3,7 @@
 //! Both filter packets. A rule about new connections (`--ctstate NEW`, `ct state new`, `--syn`)
 //! counts connections, and a log has requests: each counts as a connection. The arithmetic is that
 //! of `xt_hashlimit.c` and `xt_limit.c` (credits that come evenly, up to the burst: a token bucket),
-//! of `xt_recent.c` (hits within the last seconds; a rejected packet is none, one or two) and of
+//! of `xt_connlimit.c` (connections at once), of `xt_recent.c` (hits within the last seconds; a rejected packet is none, one or two) and of
 //! `nft_limit.c` (the same bucket, whose size is what the rate gives in a second and the burst).
 
 use super::{Preset, client};
@@ -20,6 +20,12 @@ const BURST: u64 = 5;
 /// The hits that `--hitcount` may be at most, unless the module is loaded with more.
 const HITS_MAX: u64 = 255;
 
+const ONLY_LOGS: &str = "this line only logs packets, so its limit rejects nothing: it bounds how \
+                         much is logged";
+
+/// The most lines that only log and are named.
+const LOGGED_MAX: usize = 20;
+
 /// The units of rates, in nanoseconds.
 const UNITS: [(&str, u64); 5] = [
     ("second", 1_000_000_000),
@@ -32,7 +38,9 @@ const UNITS: [(&str, u64); 5] = [
 /// Whether a line is one of iptables, of its `iptables-save` form, or of ip6tables.
 fn is_iptables(line: &[Word<'_>]) -> bool {
     line.iter().any(|word| matches!(word.text, "-m" | "--match"))
-        && line.iter().any(|word| matches!(word.text, "hashlimit" | "recent" | "limit"))
+        && line
+            .iter()
+            .any(|word| matches!(word.text, "hashlimit" | "recent" | "limit" | "connlimit"))
 }
 
 /// Whether a line of a text is an iptables rule with a limit.
@@ -56,23 +64,42 @@ fn rate_at(line: &[Word<'_>]) -> Option<usize> {
 /// # Errors
 /// If there is none, or one is not valid.
 pub(super) fn parse_iptables(text: &str) -> Result<Vec<Preset>, RuleError> {
-    let mut presets = Vec::new();
-    let mut lists = Vec::new();
-    for line in lines(text).filter(|line| is_iptables(line) && !only_logs(line)) {
+    let (mut presets, mut lists, mut logged) = (Vec::new(), Vec::new(), Vec::new());
+    for line in lines(text).filter(|line| is_iptables(line)) {
+        if only_logs(&line) {
+            logged.extend(line.first().map(|word| word.error(ONLY_LOGS)));
+            continue;
+        }
         let list = list_of(&line);
         presets.extend(of_iptables(&line, lists.contains(&list))?);
         if line.iter().any(|word| word.text == "--set") {
             lists.push(list);
         }
     }
-    match presets.is_empty() {
-        true => Err(RuleError::new(
-            0..0,
-            "there is no limit in it: `-m hashlimit --hashlimit-above 20/minute`, `-m recent \
-             --update --seconds 60 --hitcount 10` or `-m limit --limit 5/second`",
-        )),
-        false => Ok(presets),
+    let missing = "there is no limit in it: `-m hashlimit --hashlimit-above 20/minute`, `-m recent \
+                   --update --seconds 60 --hitcount 10`, `-m limit --limit 5/second` or `-m \
+                   connlimit --connlimit-above 20`";
+    with_logged(presets, logged, missing)
+}
+
+/// The limits of a text, the first with notes about its lines that only log.
+///
+/// # Errors
+/// If there is no limit.
+fn with_logged(
+    mut presets: Vec<Preset>,
+    mut logged: Vec<RuleError>,
+    missing: &str,
+) -> Result<Vec<Preset>, RuleError> {
+    logged.truncate(LOGGED_MAX);
+    match presets.first_mut() {
+        Some(first) => first.notes.extend(logged),
+        None => {
+            let missing = || RuleError::new(0..0, missing);
+            return Err(logged.into_iter().next().unwrap_or_else(missing));
+        }
     }
+    Ok(presets)
 }
 
 /// The name of the list of addresses of a line with `recent`, which has a default (xt_recent).
@@ -129,6 +156,19 @@ fn of_iptables(line: &[Word<'_>], is_set: bool) -> Result<Option<Preset>, RuleEr
         }
         let limit =
             Limit { name, key: LimitKey(client()), ..Limit::new(count, window_ns, algorithm) };
+        return Ok(Some(Preset { limit, notes }));
+    }
+    if has("connlimit") {
+        let above = after(&["--connlimit-above", "--connlimit-upto"]);
+        let above = above.ok_or_else(|| {
+            line[0].error("the number of connections is missing; write --connlimit-above 20")
+        })?;
+        let key = match has("--connlimit-daddr") {
+            true => LimitKey::default(),
+            false => address(after(&["--connlimit-mask"]))?,
+        };
+        let count = number(above, Limit::COUNT_MAX)?;
+        let limit = Limit { name, key, ..Limit::new(count, 0, Algorithm::Concurrency) };
         return Ok(Some(Preset { limit, notes }));
     }
     let rate = after(&["--hashlimit-above", "--hashlimit-upto", "--hashlimit", "--limit"]);
@@ -197,15 +237,16 @@ fn notes(line: &[Word<'_>]) -> Vec<RuleError> {
 /// # Errors
 /// If there is none, or one is not valid.
 pub(super) fn parse_nft(text: &str) -> Result<Vec<Preset>, RuleError> {
-    let mut presets = Vec::new();
+    let (mut presets, mut logged) = (Vec::new(), Vec::new());
     for line in lines(text) {
-        let Some(at) = rate_at(&line).filter(|_| !only_logs(&line)) else { continue };
+        let Some(at) = rate_at(&line) else { continue };
+        if only_logs(&line) {
+            logged.push(line[at - 2].error(ONLY_LOGS));
+            continue;
+        }
         presets.push(of_nft(&line, at)?);
     }
-    match presets.is_empty() {
-        true => Err(RuleError::new(0..0, "there is no `limit rate over 10/minute` in it")),
-        false => Ok(presets),
-    }
+    with_logged(presets, logged, "there is no `limit rate over 10/minute` in it")
 }
 
 /// The limit of a line of nft, with the position of its rate.
@@ -281,6 +322,14 @@ mod tests {
                 "iptables -A INPUT -m recent --rcheck --seconds 60 --hitcount 4 -j DROP\niptables -A INPUT -m recent --set -j ACCEPT",
                 "limit 4 requests in 1m by client as sliding",
             ),
+            (
+                "iptables -A INPUT -p tcp --syn --dport 80 -m connlimit --connlimit-above 20 -j REJECT",
+                "limit 20 requests at once by client",
+            ),
+            (
+                "iptables -A INPUT -p tcp --syn -m connlimit --connlimit-upto 9 --connlimit-mask 24 -j ACCEPT",
+                "limit 9 requests at once by client/24",
+            ),
         ] {
             assert!(looks_like_iptables(text), "{text}");
             let presets = parse_iptables(text).expect(text);
@@ -326,6 +375,8 @@ mod tests {
                 "0 to 128 bits",
             ),
             ("-m recent --set", "", "there is no limit"),
+            ("-m connlimit -j REJECT", "-m", "the number of connections is missing"),
+            ("-m connlimit --connlimit-above 0", "0", "is not a number from 1"),
         ] {
             let error = parse_iptables(text).err().expect(text);
             assert!(error.message.contains(message), "{text}: {error}");
@@ -349,8 +400,11 @@ mod tests {
             "-A INPUT -m limit --limit 3/min -j NFLOG",
         ] {
             let drop = "-A INPUT -m limit --limit 9/min -j DROP";
-            assert!(parse_iptables(text).is_err(), "{text}");
-            assert_eq!(parse_iptables(&format!("{text}\n{drop}")).expect(text).len(), 1);
+            let error = parse_iptables(text).err().expect(text);
+            assert!(error.message.starts_with("this line only logs packets"), "{error}");
+            let presets = parse_iptables(&format!("{text}\n{drop}")).expect(text);
+            assert_eq!((presets.len(), presets[0].notes.len()), (1, 2));
+            assert_eq!(presets[0].notes[1].range.start, 0);
         }
         assert!(parse_nft("limit rate 3/minute log prefix \"ssh\"").is_err());
         assert_eq!(

@@ -1,6 +1,6 @@
 //! The lines of a configuration.
 
-use super::condition::{Acls, Alternatives, Test, alternatives, test};
+use super::condition::{Acls, Alternatives, Term, Test, alternatives, test};
 use super::counter::{self, Counter, CounterKind, PLAIN_NS, stores};
 use crate::error::RuleError;
 use crate::presets::{client, duration_ns, header_field};
@@ -98,7 +98,8 @@ impl<'t> Configuration<'t> {
                     self.read_action(line, *action)?;
                 }
             }
-            ("use_backend" | "block" | "redirect", _) => self.note_counters(line)?,
+            ("use_backend", Some(backend)) => self.read_backend(line, *backend)?,
+            ("block" | "redirect", _) => self.note_counters(line)?,
             _ => {}
         }
         Ok(())
@@ -172,6 +173,26 @@ impl<'t> Configuration<'t> {
         if FINAL.contains(&name) {
             self.ended.push(kind);
         }
+        Ok(())
+    }
+
+    /// Reads a line that sends requests to another backend, which is a decision if they are those
+    /// over a count.
+    fn read_backend(&mut self, line: &[Word<'t>], backend: Word<'t>) -> Result<(), RuleError> {
+        let condition = alternatives(line, &self.acls)?;
+        let mut counters = condition.iter().flatten().filter_map(|term| Some((term, term.rate()?)));
+        let is_over =
+            |(term, rate): (&Term<'_>, &Comparison<'_>)| rate.count(term.is_negated).is_ok();
+        if !counters.next().is_some_and(is_over) || !counters.all(is_over) {
+            return self.note_counters(line);
+        }
+        self.note_reads(&condition);
+        let message = format!(
+            "requests over the rate go to the backend `{}`: here they are shown as rejected",
+            backend.text
+        );
+        self.notes.push(backend.error(message));
+        self.denials.push(Denial { condition, is_of_connections: false, line: self.line });
         Ok(())
     }
 

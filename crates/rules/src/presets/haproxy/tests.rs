@@ -285,7 +285,17 @@ fn acls_and_counters_are_followed() {
         (
             "TRACKhttp-request deny if abuse\nhttp-request deny if { sc_http_req_cnt(0) gt 100 }\nuse_backend slow if abuse\nhttp-request deny if { sc1_http_req_rate gt 1 }",
             "limit 20 requests in 10s by client as two-periods",
-            vec!["abuse", "sc_http_req_cnt(0)", "sc1_http_req_rate"],
+            vec!["slow", "sc_http_req_cnt(0)", "sc1_http_req_rate"],
+        ),
+        (
+            "TRACKuse_backend slow if abuse",
+            "limit 20 requests in 10s by client as two-periods",
+            vec!["slow"],
+        ),
+        (
+            "TRACKuse_backend fast if { sc_http_req_rate(0) lt 5 }\nhttp-request deny if abuse",
+            "limit 20 requests in 10s by client as two-periods",
+            vec!["{"],
         ),
     ] {
         let text = with_acls(&lines.replace("TRACK", track));
