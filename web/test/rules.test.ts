@@ -8,6 +8,7 @@ import {
   exactnessText,
   isClient,
   keysText,
+  leftOutText,
   lookedAtText,
   requestsText,
 } from "../src/rules/words";
@@ -182,6 +183,13 @@ describe("the rules panel", () => {
     expect(exactnessText(rule())).toBe("Exact, decision for decision.");
     const part = rule({ exactness: "bounded", not_followed: ["`if`: the block is not followed"] });
     expect(exactnessText(part)).toContain("Parts of the rule were not followed");
+  });
+
+  it("names the rules of a set that the log cannot decide", () => {
+    const group = { reason: "`FILES` is not in a log", rules: 3, first_ids: ["1", "2"] };
+    expect(leftOutText(group)).toBe("3 (1, 2 and others): `FILES` is not in a log.");
+    expect(leftOutText({ ...group, rules: 2 })).toContain("2 (1, 2): ");
+    expect(leftOutText({ ...group, first_ids: [] })).toContain("3: ");
   });
 
   it("has its answer in a line", () => {

@@ -19,6 +19,7 @@ import {
   isClient,
   keysText,
   keyWords,
+  leftOutText,
   lookedAtText,
   requestsText,
 } from "./words";
@@ -72,6 +73,7 @@ export function RuleResult({ answer, hasName, slot }: Props) {
       <KeyList answer={answer} burst={curve ? limit.burst : null} />
       <Bans answer={answer} />
       <Alerts answer={answer} />
+      <LeftOut answer={answer} />
     </article>
   );
 }
@@ -159,6 +161,26 @@ function Alerts({ answer }: { answer: RuleAnswer }) {
         ))}
       </ul>
       <Rest all={answer.alerts} />
+    </div>
+  );
+}
+
+/** The rules of a set that the log cannot decide, by reason. */
+function LeftOut({ answer: { rule } }: { answer: RuleAnswer }) {
+  const groups = rule.left_out ?? [];
+  if (groups.length === 0) return null;
+  const all = groups.reduce((sum, { rules }) => sum + rules, 0);
+  return (
+    <div class="rule-events" data-testid="rule-left-out">
+      <h3>{plural(all, "rule")} left out</h3>
+      <ul>
+        {groups.slice(0, SHOWN).map((group) => (
+          <li key={group.reason}>{visible(leftOutText(group))}</li>
+        ))}
+      </ul>
+      {groups.length > SHOWN && (
+        <p class="muted">and {plural(groups.length - SHOWN, "other reason")}</p>
+      )}
     </div>
   );
 }

@@ -4,6 +4,7 @@ import { count, plural } from "../format/number";
 import { capitalized } from "../format/text";
 import type { Exactness } from "../generated/Exactness";
 import type { KeyCounts } from "../generated/KeyCounts";
+import type { LeftOutRules } from "../generated/LeftOutRules";
 import type { ReplayedRule } from "../generated/ReplayedRule";
 import type { RequestCounts } from "../generated/RequestCounts";
 import type { RuleComparison } from "../generated/RuleComparison";
@@ -116,6 +117,13 @@ export function exactnessText({ exactness, not_followed = [] }: ReplayedRule): s
   const text = EXACTNESS[exactness];
   if (not_followed.length === 0) return text;
   return `${text} Parts of the rule were not followed, which may change verdicts.`;
+}
+
+/** `28 (950130, 950140 and others): RESPONSE_BODY is not in an access log.` */
+export function leftOutText({ reason, rules, first_ids }: LeftOutRules): string {
+  const others = rules > first_ids.length ? " and others" : "";
+  const ids = first_ids.length > 0 ? ` (${first_ids.join(", ")}${others})` : "";
+  return `${count(rules)}${ids}: ${reason}.`;
 }
 
 /** The answer in a line: `1 rule, 3 clients tripped it`. */
