@@ -72,10 +72,7 @@ fn error_logs(own: &Format) -> impl Iterator<Item = &'static Format> {
 /// Adds the known error logs that may be written to the same stream as an access log.
 pub(super) fn add_error_logs(own: &Format, companions: &mut Vec<Arc<Format>>) {
     for format in error_logs(own) {
-        let format = match own.wrapper() {
-            Some(wrapper) => format.wrapped_in(wrapper),
-            None => Some(format.clone()),
-        };
+        let format = format.surrounded_as(own);
         let is_new = |format: &Format| companions.iter().all(|one| one.name() != format.name());
         companions.extend(format.filter(is_new).map(Arc::new));
     }

@@ -11,10 +11,18 @@ use std::sync::Arc;
 
 use super::program::Program;
 use super::program::head::Head;
+use super::program::json::{Envelope, EnvelopeShape, UNREAD_MEMBERS};
+use super::program::tail::MORE_VALUES;
 use super::program::wrapper::Wrapper;
 use crate::field::Field;
 use crate::record::{FieldAccessor, RecordFields, UnknownField};
 use crate::schema::RecordKind;
+
+/// The most JSON objects, one in a member of the other, around a line.
+pub(super) const ENVELOPES_MAX: usize = 3;
+
+/// What stands between the name of a format and the path of the member that holds its lines.
+pub(super) const IN_JSON: &str = " in JSON:";
 
 /// A compiled log format: its name, its fields, and the program that reads its lines.
 ///
@@ -55,6 +63,10 @@ pub struct Format {
     program: Program,
     year_reference_s: Option<i64>,
     wrapper: Option<Wrapper>,
+    /// The index of the first extra field of the wrapper.
+    wrapper_extra: usize,
+    /// The JSON objects around each line, the outermost first.
+    envelopes: Vec<Arc<Envelope>>,
     /// Whether the time comes from the wrapper.
     takes_wrapper_time: bool,
     /// See [`Format::has_local_times`].
@@ -81,6 +93,8 @@ impl Format {
             program,
             year_reference_s: None,
             wrapper: None,
+            wrapper_extra: 0,
+            envelopes: Vec::new(),
             takes_wrapper_time: false,
             has_local_times: false,
             head: None,
@@ -122,6 +136,7 @@ impl Format {
         let mut format = self.clone();
         format.name = format!("{} in {}", self.name, wrapper.name());
         format.wrapper = Some(wrapper);
+        format.wrapper_extra = self.extra_fields.len();
         let added = wrapper.extra_fields().iter().map(|name| (*name).to_owned());
         format.extra_fields.extend(added);
         if wrapper.has_time() && !self.fills(Field::Time) {
@@ -129,6 +144,69 @@ impl Format {
             format.fields.push(Field::Time);
         }
         Some(format)
+    }
+
+    /// The format of the same lines inside a member of JSON objects; `None` if there are
+    /// [`ENVELOPES_MAX`] objects around them already, directives between them, or docker's object.
+    ///
+    /// The other members become extra fields, and the time of the object that of the record if the lines
+    /// have none.
+    pub(super) fn in_envelope(&self, shape: EnvelopeShape) -> Option<Self> {
+        let is_escaped = self.wrapper.is_some_and(Wrapper::is_escaped);
+        if self.envelopes.len() == ENVELOPES_MAX || is_escaped || !self.program.can_be_quoted() {
+            return None;
+        }
+        let takes_time = !self.fills(Field::Time);
+        let mut format = self.clone();
+        format.name = format!("{}{IN_JSON}{}", self.name, shape.line);
+        let fields = shape.fields.iter();
+        let indices: Vec<_> = fields.map(|(name, _)| format.add_extra_field(name)).collect();
+        let more = format.add_extra_field(MORE_VALUES);
+        let envelope = Envelope::new(shape, &indices, Some(more), takes_time);
+        if envelope.has_time() {
+            format.fields.push(Field::Time);
+        }
+        format.envelopes.insert(0, Arc::new(envelope));
+        Some(format)
+    }
+
+    /// The JSON objects around each line, the outermost first.
+    pub(super) fn envelopes(&self) -> &[Arc<Envelope>] {
+        &self.envelopes
+    }
+
+    /// The same format for other lines that stand where those of `own` stand: in its wrapper, and in its
+    /// JSON objects.
+    pub(super) fn surrounded_as(&self, own: &Self) -> Option<Self> {
+        let format = match own.wrapper {
+            Some(wrapper) => self.wrapped_in(wrapper)?,
+            None => self.clone(),
+        };
+        let shapes = own.envelopes.iter().rev().map(|envelope| envelope.shape.clone());
+        shapes.fold(Some(format), |format, shape| format?.in_envelope(shape))
+    }
+
+    /// Makes members of JSON objects, given by name and path, extra fields, and the further ones one more.
+    pub(super) fn add_members(&mut self, members: &[(String, String)], definition: String) {
+        let indices: Vec<_> = members.iter().map(|(name, _)| self.add_extra_field(name)).collect();
+        let (more, unread) =
+            (self.add_extra_field(MORE_VALUES), self.add_extra_field(UNREAD_MEMBERS));
+        if let Program::Json(program) = &mut self.program {
+            for ((_, path), index) in members.iter().zip(indices) {
+                program.add_member(path, index);
+            }
+            (program.more, program.unread) = (Some(more), Some(unread));
+            program.index_keys();
+        }
+        self.definition = definition;
+    }
+
+    /// Leaves out a field of JSON objects that a log does not have.
+    pub(super) fn forget_field(&mut self, field: Field) {
+        if let Program::Json(program) = &mut self.program {
+            program.forget_field(field);
+            self.fields.retain(|known| *known != field);
+        }
     }
 
     /// The format's name: that of a known format, one set by [`Self::with_name`], or `custom`.
@@ -151,6 +229,11 @@ impl Format {
     /// None is a name of a [`Field`].
     pub fn extra_fields(&self) -> &[String] {
         &self.extra_fields
+    }
+
+    /// The index of the first extra field of the wrapper.
+    pub(super) fn wrapper_extra(&self) -> usize {
+        self.wrapper_extra
     }
 
     /// The wrapper that stands around each line, if there is one.

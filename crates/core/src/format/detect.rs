@@ -13,7 +13,8 @@
 use std::sync::Arc;
 
 use super::catalog::detected_formats;
-use super::compiled::Format;
+use super::compiled::{ENVELOPES_MAX, Format};
+use super::members::{enveloped_formats, with_members};
 use super::nearness::{NEARNESS_MIN, nearness, nearness_without_start};
 use super::placeholder::{is_placeholder, placeholder};
 use super::program::mismatch::Mismatch;
@@ -124,6 +125,11 @@ impl Detection {
 /// assert_eq!((best.mismatches[0].line, best.mismatches[0].column), (2, 1));
 /// ```
 pub fn detect(bytes: &[u8]) -> Detection {
+    detect_inside(bytes, 0)
+}
+
+/// Does what [`detect`] does for lines inside so many JSON objects.
+fn detect_inside(bytes: &[u8], objects: usize) -> Detection {
     // Skipped once and not for every format: a file may begin with millions of empty lines.
     let empty_lines = bytes.iter().take_while(|byte| **byte == b'\n').count();
     let bytes = &bytes[empty_lines..];
@@ -146,6 +152,13 @@ pub fn detect(bytes: &[u8]) -> Detection {
         .first()
         .map(|best| surrounded_candidates(best, bytes, wrapper, empty_lines as u64));
     insert_by_rank(&mut candidates, surrounded.unwrap_or_default());
+    let enveloped = enveloped_candidates(&candidates, bytes, objects, empty_lines as u64);
+    insert_by_rank(&mut candidates, enveloped);
+    if let Some(best) = candidates.first_mut().filter(|best| best.parsed_lines > 0)
+        && let Some(format) = with_members(&best.format, first_lines(bytes))
+    {
+        best.format = Arc::new(format);
+    }
     if candidates.iter().all(|candidate| candidate.parsed_lines == 0) {
         rank_by_nearness(&mut candidates, bytes);
     }
@@ -162,8 +175,7 @@ fn surrounded_candidates(
     wrapper: Option<Wrapper>,
     lines_before: u64,
 ) -> Vec<Candidate> {
-    let left = best.lines - best.parsed_lines;
-    if left == 0 || best.parsed_lines > 0 && left * SURROUNDED_SHARE < best.lines {
+    if !leaves_lines(best) {
         return Vec::new();
     }
     let sample = sample_lines(best, bytes);
@@ -175,6 +187,39 @@ fn surrounded_candidates(
         found
     });
     tries.find(|found| !found.is_empty()).unwrap_or_default()
+}
+
+/// The formats of lines in members of JSON objects, if the best of the others leaves lines.
+fn enveloped_candidates(
+    candidates: &[Candidate],
+    bytes: &[u8],
+    objects: usize,
+    lines_before: u64,
+) -> Vec<Candidate> {
+    let is_unwrapped = |best: &Candidate| {
+        best.parsed_lines > 0 && best.format.wrapper().is_some_and(Wrapper::is_escaped)
+    };
+    let may_be_inside = |best: &Candidate| leaves_lines(best) && !is_unwrapped(best);
+    if objects == ENVELOPES_MAX || !candidates.first().is_some_and(may_be_inside) {
+        return Vec::new();
+    }
+    let inside = |bytes: &[u8]| detect_inside(bytes, objects + 1);
+    let formats = enveloped_formats(first_lines(bytes), BYTES_MAX, inside);
+    let mut found = ranked(&formats, bytes, lines_before);
+    found.retain(|candidate| candidate.parsed_lines > 0);
+    found
+}
+
+/// Whether a format leaves enough lines that something may stand around them.
+fn leaves_lines(best: &Candidate) -> bool {
+    let left = best.lines - best.parsed_lines;
+    left > 0 && (best.parsed_lines == 0 || left * SURROUNDED_SHARE >= best.lines)
+}
+
+/// The lines that detection reads.
+fn first_lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let lines = Lines::new(&bytes[..bytes.len().min(BYTES_MAX)]).map(|line| line.bytes);
+    lines.filter(|line| !line.is_empty() && line.len() <= LINE_BYTES_MAX).take(LINES_MAX as usize)
 }
 
 /// The formats that are found in lines, inside a wrapper or without one.

@@ -17,7 +17,8 @@
 //!
 //! `notation` compiles a definition to a `program`, which [`Format`] (`compiled`) holds;
 //! `read` reads lines with it; `catalog` has the formats that are known by name; `detect`
-//! chooses one of them for a log, `surroundings` finds known lines inside others, `companions` has
+//! chooses one of them for a log, `surroundings` finds known lines inside others, `members` the
+//! further members of JSON objects and the lines in them, `companions` has
 //! the formats of lines that the log's does not match, and `tracker` follows the format through a
 //! source.
 //!
@@ -51,6 +52,7 @@ mod compiled;
 mod detect;
 mod error;
 mod layout;
+mod members;
 mod nearest;
 mod nearness;
 mod notation;

@@ -4,10 +4,11 @@
 //! of a server's configuration. A name is tried first, since no name is a definition.
 
 use super::catalog::format_by_name;
-use super::compiled::Format;
+use super::compiled::{Format, IN_JSON};
 use super::error::FormatError;
 use super::nearest::nearest_names;
 use super::notation;
+use super::program::json::EnvelopeShape;
 use super::program::wrapper::Wrapper;
 
 impl Format {
@@ -44,7 +45,8 @@ impl Format {
     /// after `?` a line may end or have further values.
     ///
     /// A name that is not a [`crate::Field`] becomes one of [`Format::extra_fields`]. Each
-    /// definition may end with ` in SYSLOG`, ` in DOCKER` or ` in CRI`; see [`Wrapper`].
+    /// definition may end with ` in SYSLOG`, ` in DOCKER` or ` in CRI`; see [`Wrapper`]; or with
+    /// ` in JSON:message` for lines in the member `message` of JSON objects.
     ///
     /// # Errors
     /// If the text is neither a known name nor a valid definition. The error points at the
@@ -85,6 +87,14 @@ impl Format {
             return Self::parse(inside)?.wrapped_in(wrapper).ok_or_else(|| {
                 let name = wrapper.name();
                 let message = format!("this format cannot be wrapped; remove ` in {name}`");
+                FormatError::new(text, 0, message)
+            });
+        }
+        if let Some((inside, path)) = text.rsplit_once(IN_JSON) {
+            let line = path.trim().to_owned();
+            let shape = EnvelopeShape { line, time: None, fields: Vec::new() };
+            return Self::parse(inside)?.in_envelope(shape).ok_or_else(|| {
+                let message = format!("this format cannot stand in JSON; remove `{IN_JSON}{path}`");
                 FormatError::new(text, 0, message)
             });
         }

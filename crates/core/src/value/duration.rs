@@ -17,7 +17,7 @@ use super::number::parse_decimal_ns;
 /// Parses a duration such as `1.234ms`, `1m2.5s` or `0s` into nanoseconds.
 ///
 /// Source: `Duration.String` and `ParseDuration` of Go's package time. The micro sign may also be
-/// the letter u, or be escaped as in JSON.
+/// the letter u, or be escaped as in JSON. A space may stand before a unit, as people write it.
 ///
 /// Returns `None` if the text is empty, if a number or a unit is missing or unknown, or if the sum
 /// does not fit 64 bits. Parts below a nanosecond are dropped.
@@ -30,9 +30,11 @@ pub fn parse_go_duration_ns(text: &[u8]) -> Option<u64> {
     while !rest.is_empty() {
         let is_number = |byte: &&u8| byte.is_ascii_digit() || **byte == b'.';
         let length = rest.iter().take_while(is_number).count();
-        let (unit_length, unit_ns) = unit(&rest[length..])?;
-        sum = sum.checked_add(parse_decimal_ns(&rest[..length], unit_ns)?)?;
-        rest = &rest[length + unit_length..];
+        let (number, after) = rest.split_at(length);
+        let after = after.strip_prefix(b" ").unwrap_or(after);
+        let (unit_length, unit_ns) = unit(after)?;
+        sum = sum.checked_add(parse_decimal_ns(number, unit_ns)?)?;
+        rest = &after[unit_length..];
     }
     Some(sum)
 }
@@ -66,9 +68,10 @@ mod tests {
         assert_eq!(parse("1.234ms"), Some(1_234_000));
         assert_eq!(parse("12\u{b5}s"), Some(12_000));
         assert_eq!(parse("12us"), Some(12_000));
+        assert_eq!(parse("12.5 ms"), Some(12_500_000));
         assert_eq!(parse(r"12\u00b5s"), Some(12_000));
         assert_eq!(parse("2h1m2.5s"), Some(7_262_500_000_000));
-        for bad in ["", "1", "s", "1d", "-1s", "1s ", ".s"] {
+        for bad in ["", "1", "s", "1d", "-1s", "1s ", "1  s", ".s"] {
             assert_eq!(parse(bad), None, "{bad}");
         }
     }

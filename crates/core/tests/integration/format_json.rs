@@ -6,3 +6,8 @@ use crate::format_support::{check_cases, golden};
 fn golden_cases() {
     check_cases(&golden("json.txt"));
 }
+
+#[test]
+fn golden_cases_of_members() {
+    check_cases(&golden("members.txt"));
+}

@@ -142,7 +142,14 @@ fn detected(log: &str) -> String {
     let detection = detect(log.as_bytes());
     let Some(best) = detection.best() else { return describe(&detection) };
     let format = &best.format;
-    format!("{}\n{}\n{}", format.name(), format.definition(), read(format, log.as_bytes()))
+    // What the log has beside the keys of a known format is at the end.
+    let definition = match format.definition().rsplit_once("xff") {
+        Some((_, members)) if format.definition().starts_with("json:") => {
+            format!("json:...{members}")
+        }
+        _ => format.definition().to_owned(),
+    };
+    format!("{}\n{definition}\n{}", format.name(), read(format, log.as_bytes()))
 }
 
 /// The outcome of the lines of a log.

@@ -7,6 +7,7 @@ use super::compression::Compression;
 use super::cri::CriDecoder;
 use super::decode::{Decode, Decompress};
 use super::flate::FlateDecoder;
+use super::json_records::JsonRecordsDecoder;
 use super::lz4::Lz4Decoder;
 use super::packing::Packing;
 use super::utf16::Utf16Decoder;
@@ -40,6 +41,9 @@ pub(super) fn open_layer<'a>(
         }
         Packing::Utf16(order) => Box::new(DecoderReader::new(stream, Utf16Decoder::new(order))),
         Packing::Cri => Box::new(DecoderReader::new(stream, CriDecoder::default())),
+        Packing::JsonRecords(arrangement) => {
+            Box::new(DecoderReader::new(stream, JsonRecordsDecoder::new(arrangement)))
+        }
     })
 }
 

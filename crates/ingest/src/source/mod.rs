@@ -12,6 +12,7 @@ mod flate;
 mod follow;
 mod head;
 mod input;
+mod json_records;
 mod line_joiner;
 mod lz4;
 mod packing;

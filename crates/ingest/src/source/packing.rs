@@ -2,6 +2,7 @@
 
 use super::compression::{Compression, compression_of};
 use super::cri::is_cri;
+use super::json_records::Arrangement;
 use super::utf16::ByteOrder;
 
 /// One layer of encoding of a stream.
@@ -12,6 +13,8 @@ pub(super) enum Packing {
     Utf16(ByteOrder),
     /// The lines of a container runtime, which may be split.
     Cri,
+    /// JSON whose records are not one on each line.
+    JsonRecords(Arrangement),
 }
 
 impl Packing {
@@ -21,11 +24,12 @@ impl Packing {
         compression
             .or_else(|| ByteOrder::of(first_bytes).map(Self::Utf16))
             .or_else(|| is_cri(first_bytes).then_some(Self::Cri))
+            .or_else(|| Arrangement::of(first_bytes).map(Self::JsonRecords))
     }
 
     /// Whether the bytes of the layer are lines of text, and so are the bytes inside it.
     pub(super) fn is_text(self) -> bool {
-        self == Self::Cri
+        matches!(self, Self::Cri | Self::JsonRecords(_))
     }
 
     /// The name, for messages.
@@ -34,6 +38,7 @@ impl Packing {
             Self::Compression(compression) => compression.name(),
             Self::Utf16(_) => "UTF-16",
             Self::Cri => "container runtime",
+            Self::JsonRecords(_) => "JSON over lines",
         }
     }
 }

@@ -9,8 +9,9 @@ use super::packing::Packing;
 /// The number of bytes that identify how a source is packed: the length of a tar header.
 pub(super) const HEAD_BYTES: usize = 512;
 
-/// Whether the first bytes of a file are those of a compressed file, UTF-16, an archive, or lines
-/// of a container runtime. More bytes may change the answer until [`is_identified`].
+/// Whether the first bytes of a file are those of a compressed file, UTF-16, an archive, lines of a
+/// container runtime, or JSON whose records are not one on each line. More bytes may change the
+/// answer until [`is_identified`].
 pub fn is_packed(head: &[u8]) -> bool {
     Packing::of(head).is_some() || is_tar(head) || is_zip(head) || is_compress(head)
 }

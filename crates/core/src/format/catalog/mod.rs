@@ -19,7 +19,7 @@ use crate::schema::RecordKind;
 
 /// The files, the more specific formats first: of two formats that match a log equally well,
 /// detection chooses the earlier.
-const FILES: [&str; 47] = [
+const FILES: [&str; 56] = [
     include_str!("vmain.txt"),
     include_str!("vcombined.txt"),
     include_str!("vcommon.txt"),
@@ -58,6 +58,15 @@ const FILES: [&str; 47] = [
     include_str!("haproxyjson.txt"),
     include_str!("gitlabworkhorse.txt"),
     include_str!("weirgateway.txt"),
+    include_str!("googlecloud.txt"),
+    include_str!("azurefrontdoor.txt"),
+    include_str!("azuregatewayv1.txt"),
+    include_str!("kong.txt"),
+    include_str!("pino.txt"),
+    include_str!("suricata.txt"),
+    include_str!("modsecurityjson.txt"),
+    include_str!("grokjson.txt"),
+    include_str!("jsonrequest.txt"),
     include_str!("json.txt"),
     include_str!("nginxerror.txt"),
     include_str!("apacheerror.txt"),

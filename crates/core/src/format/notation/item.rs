@@ -84,6 +84,7 @@ impl<'a> Item<'a> {
             "ms" => Some(1_000_000),
             "us" => Some(1_000),
             "ns" => Some(1),
+            "unit" => Some(0),
             _ => None,
         };
         Ok(match (field, kind) {
@@ -99,9 +100,9 @@ impl<'a> Item<'a> {
                 match unit_ns(kind.unwrap_or("s")) {
                     Some(unit_ns) => Sink::duration(field, unit_ns),
                     None if matches!(field, Field::RequestTime | Field::UpstreamTime) => {
-                        return refused("(s), (ms), (us), (ns) or (sum)");
+                        return refused("(s), (ms), (us), (ns), (unit) or (sum)");
                     }
-                    None => return refused("(s), (ms), (us) or (ns)"),
+                    None => return refused("(s), (ms), (us), (ns) or (unit)"),
                 }
             }
             (Some(Field::Client), None) => Sink::Client,

@@ -7,18 +7,19 @@
 //! | `status=code!` | a line without the key does not match |
 //! | `status=code?` | a line may lack a status even if it has no request line |
 //! | `request_time=took(ms)` | a duration in milliseconds |
+//! | `path=url(url)` | the kinds of [`Item`] in parentheses |
 //! | `trace=headers.Trace` | an extra field, the key `Trace` of the object `headers` |
 //!
 //! Values are read after the whole line is known to be valid JSON. A request line is read before a
 //! target and a target before its parts, so that a key for a part overrides what the line says.
 
+use super::item::Item;
 use crate::field::Field;
 use crate::format::compiled::Format;
 use crate::format::error::FormatError;
 use crate::format::program::Program;
 use crate::format::program::json::{JsonProgram, KeyEntry, Reading};
 use crate::format::program::sink::Sink;
-use crate::value::TimeKind;
 
 /// The prefix of the notation.
 pub(super) const PREFIX: &str = "json:";
@@ -33,8 +34,8 @@ const FIELDS_MAX: usize = 256;
 /// (`request.headers.User-Agent`). Keys separated by `|` are alternatives, of which the first in
 /// a line is read. `!` after the last key marks a required field: a line without it does not
 /// match. `?` after the last key of a status or a request line permits lines that have neither.
-/// The unit of a duration follows its key in parentheses (`took(ms)`); without one the
-/// value is in seconds or a text with a unit (`1.5ms`).
+/// The kind of a value follows its key in parentheses, as in the other notations; a duration without
+/// one is in seconds or a text with a unit (`1.5ms`).
 pub(super) fn compile(definition: &str) -> Result<Format, FormatError> {
     let mut pairs = pairs(definition)?;
     // A request line is read first and a target second, so that keys for their parts override
@@ -47,18 +48,32 @@ pub(super) fn compile(definition: &str) -> Result<Format, FormatError> {
     let may_lack_request = pairs.iter().any(|pair| pair.is_optional);
     let (mut entries, mut required, mut extra_fields) = (Vec::new(), Vec::new(), Vec::new());
     for (group, pair) in pairs.iter().enumerate() {
-        let extra = extra_fields.len();
-        if pair.field.is_none() {
-            extra_fields.push(pair.name.to_owned());
-        }
+        let mut extra_field = |name: &str| {
+            let known = extra_fields.iter().position(|known| known == name);
+            known.unwrap_or_else(|| {
+                extra_fields.push(name.to_owned());
+                extra_fields.len() - 1
+            })
+        };
         if pair.is_required {
             required.push(group);
         }
-        entries.extend(pair.keys.iter().map(|(path, unit_ns)| KeyEntry {
-            path: (*path).to_owned(),
-            group,
-            reading: Reading::Whole(sink(pair.field, *unit_ns, extra)),
-        }));
+        for (path, sink) in &pair.keys {
+            let sink = match sink {
+                Sink::Extra(_) => Sink::Extra(extra_field(pair.name)),
+                Sink::Number(_) => Sink::Number(extra_field(pair.name)),
+                Sink::ClientAndPort { .. } => {
+                    Sink::ClientAndPort { port: extra_field("client_port") }
+                }
+                Sink::HostAndPort { .. } => Sink::HostAndPort { port: extra_field("port") },
+                sink => sink.clone(),
+            };
+            entries.push(KeyEntry {
+                path: (*path).to_owned(),
+                group,
+                reading: Reading::Whole(sink),
+            });
+        }
     }
     let mut fields: Vec<Field> = Field::TEXT.into();
     fields.extend(Field::NUMBERS);
@@ -68,12 +83,36 @@ pub(super) fn compile(definition: &str) -> Result<Format, FormatError> {
     Ok(Format::new(definition, fields, extra_fields, program))
 }
 
+/// The definition without a key, which is one of several alternatives and has no mark after it.
+pub(in crate::format) fn without_key(definition: &str, path: &str) -> String {
+    let is_other = |key: &&str| !split_kind(key).0.eq_ignore_ascii_case(path);
+    let item = |item: &str| {
+        let (name, keys) = item.split_once('=')?;
+        let keys = split_outside_parentheses(keys, '|');
+        let keys: Vec<&str> = keys.into_iter().filter(is_other).collect();
+        (!keys.is_empty()).then(|| format!("{name}={}", keys.join("|")))
+    };
+    let start = definition.find(PREFIX).map_or(0, |at| at + PREFIX.len());
+    let items = split_outside_parentheses(&definition[start..], ',');
+    let items: Vec<String> = items.into_iter().filter_map(item).collect();
+    format!("{PREFIX}{}", items.join(","))
+}
+
+/// The definition without a field.
+pub(in crate::format) fn without_field(definition: &str, field: Field) -> String {
+    let start = definition.find(PREFIX).map_or(0, |at| at + PREFIX.len());
+    let is_other = |item: &&str| !item.starts_with(&format!("{}=", field.name()));
+    let items = split_outside_parentheses(&definition[start..], ',');
+    let items: Vec<&str> = items.into_iter().filter(is_other).collect();
+    format!("{PREFIX}{}", items.join(","))
+}
+
 /// One item, `field=key|key`, with or without a mark.
 struct Pair<'a> {
     name: &'a str,
     field: Option<Field>,
-    /// Paths with the unit of durations in nanoseconds.
-    keys: Vec<(&'a str, u64)>,
+    /// Paths with the sinks of their values.
+    keys: Vec<(&'a str, Sink)>,
     /// Marked with `!`.
     is_required: bool,
     /// Marked with `?`.
@@ -85,13 +124,20 @@ fn pairs(definition: &str) -> Result<Vec<Pair<'_>>, FormatError> {
     let start = definition.find(PREFIX).map_or(0, |at| at + PREFIX.len());
     let mut pairs: Vec<Pair<'_>> = Vec::new();
     let mut at = start;
-    for text in definition[start..].split(',') {
+    for text in split_outside_parentheses(&definition[start..], ',') {
         if pairs.len() == FIELDS_MAX {
             let message = format!("the format has more than {FIELDS_MAX} fields; remove some");
             return Err(FormatError::new(definition, at, message));
         }
         let pair = pair(definition, text, at)?;
+        let is_part = |pair: &Pair<'_>| {
+            let is_sum = |sink: &Sink| {
+                matches!(sink, Sink::RequestTimePart { .. } | Sink::UpstreamTimePart { .. })
+            };
+            pair.keys.iter().all(|(_, sink)| is_sum(sink))
+        };
         let same = |other: &Pair<'_>| match pair.field {
+            _ if is_part(&pair) && is_part(other) => false,
             Some(field) => other.field == Some(field),
             None => other.name == pair.name,
         };
@@ -125,7 +171,9 @@ fn pair<'a>(definition: &str, text: &'a str, at: usize) -> Result<Pair<'a>, Form
         return Err(FormatError::new(definition, keys_at, message));
     }
     let keys = keys.strip_suffix(['!', '?']).unwrap_or(keys);
-    let keys: Vec<_> = keys.split('|').map(|key| with_unit(field, key.trim())).collect();
+    let keys = split_outside_parentheses(keys, '|');
+    let keys = keys.into_iter().map(|key| key_and_sink(definition, name, key.trim(), keys_at));
+    let keys: Vec<_> = keys.collect::<Result<_, _>>()?;
     if keys.iter().any(|(path, _)| path.ends_with(['!', '?'])) {
         let message = "a field has at most one mark, `!` or `?`, at the end of all its keys";
         return Err(FormatError::new(definition, keys_at, message));
@@ -136,42 +184,50 @@ fn pair<'a>(definition: &str, text: &'a str, at: usize) -> Result<Pair<'a>, Form
     Ok(Pair { name, field, keys, is_required, is_optional })
 }
 
-/// Splits the unit off the key of a duration.
-fn with_unit(field: Option<Field>, key: &str) -> (&str, u64) {
-    const UNITS: [(&str, u64); 4] =
-        [("(s)", 1_000_000_000), ("(ms)", 1_000_000), ("(us)", 1_000), ("(ns)", 1)];
-    if field.is_some_and(|field| Field::DURATIONS.contains(&field)) {
-        for (suffix, unit_ns) in UNITS {
-            if let Some(path) = key.strip_suffix(suffix) {
-                return (path.trim_end(), unit_ns);
-            }
-        }
+/// Splits the kind off a key. The parentheses of a header in the W3C extended log format,
+/// `cs(Referer)`, belong to the key.
+fn split_kind(key: &str) -> (&str, Option<&str>) {
+    const PREFIXES: [&str; 6] = ["cs", "sc", "rs", "sr", "c", "s"];
+    let is_header = |path: &str, name: &str| {
+        PREFIXES.contains(&path) && name.starts_with(|letter: char| letter.is_ascii_uppercase())
+    };
+    let parts = key.strip_suffix(')').and_then(|key| key.split_once('('));
+    match parts {
+        Some((path, kind)) if !is_header(path, kind) => (path.trim_end(), Some(kind)),
+        _ => (key, None),
     }
-    (key, UNITS[0].1)
 }
 
-/// The sink of a field; that of the extra field `extra` if the field is not known.
-fn sink(field: Option<Field>, unit_ns: u64, extra: usize) -> Sink {
-    let Some(field) = field else { return Sink::Extra(extra) };
-    match field {
-        Field::Client => Sink::Client,
-        Field::Path => Sink::PathAndQuery,
-        Field::Request => Sink::RequestLine,
-        Field::Status => Sink::Status,
-        Field::Bytes => Sink::Bytes,
-        Field::RequestTime
-        | Field::UpstreamTime
-        | Field::UpstreamConnectTime
-        | Field::UpstreamHeaderTime
-        | Field::WaitTime
-        | Field::BodyTime => Sink::duration(field, unit_ns),
-        Field::Time => Sink::Time(TimeKind::Any),
-        Field::Query
-        | Field::User
-        | Field::Host
-        | Field::Method
-        | Field::Protocol
-        | Field::Referer
-        | Field::UserAgent => Sink::Text(field),
-    }
+/// A key of the field `name`, and the sink of its values.
+fn key_and_sink<'a>(
+    definition: &str,
+    name: &str,
+    key: &'a str,
+    at: usize,
+) -> Result<(&'a str, Sink), FormatError> {
+    let (path, kind) = split_kind(key);
+    let text = match kind {
+        Some(kind) => format!("{name}({kind})"),
+        None => name.to_owned(),
+    };
+    let sink = match (Item { definition, text: &text, at }).variable()?.sink {
+        // An object has keys for the parts of a target, and `-` for a query is its value.
+        Sink::QueryOrDash => Sink::Text(Field::Query),
+        sink => sink,
+    };
+    Ok((path, sink))
+}
+
+/// Splits at a character that is not in parentheses, as that of a kind or a header.
+fn split_outside_parentheses(text: &str, separator: char) -> Vec<&str> {
+    let mut depth = 0u32;
+    text.split(|letter: char| {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        letter == separator && depth == 0
+    })
+    .collect()
 }

@@ -41,6 +41,7 @@ mod positioned;
 mod quotes;
 pub(super) mod w3c;
 
+pub(super) use self::json::{without_field as json_without_field, without_key as json_without_key};
 use super::compiled::Format;
 use super::error::FormatError;
 

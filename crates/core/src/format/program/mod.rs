@@ -150,6 +150,15 @@ impl Program {
         }
     }
 
+    /// Whether the lines may stand in a member of JSON objects: not if directives stand between them.
+    pub(super) fn can_be_quoted(&self) -> bool {
+        match self {
+            Self::Delimited(program) => !program.has_directives(),
+            Self::Packed(_) => false,
+            _ => true,
+        }
+    }
+
     /// Whether a value that was read before the mismatch has a form, such as a time: it cannot be
     /// any text. `has_address` states that the line begins with an address, so that a client
     /// counts.

@@ -16,7 +16,7 @@
 
 use std::sync::Arc;
 
-use super::span::Span;
+use super::json::FoundValues;
 use crate::field::Field;
 use crate::record::Record;
 use crate::value::{
@@ -67,7 +67,8 @@ pub(in crate::format) enum Sink {
     RequestTime { unit_ns: u64 },
     /// nginx's list of times in seconds, one for each upstream that was tried.
     UpstreamTimes(Field),
-    /// A duration in units of `unit_ns` nanoseconds, a text with a unit such as `1.5ms`, or `-`.
+    /// A duration in units of `unit_ns` nanoseconds, a text with a unit such as `1.5ms`, or `-`. If
+    /// `unit_ns` is 0, only the text.
     Duration { field: Field, unit_ns: u64 },
     /// A time of upstreams in the form of `Duration`, or nginx's list.
     UpstreamDuration { field: Field, unit_ns: u64 },
@@ -102,8 +103,8 @@ pub(in crate::format) struct LineState {
     pub(in crate::format) keeps_target: bool,
     /// See [`super::Format::with_year_reference`].
     pub(in crate::format) year_reference_s: Option<i64>,
-    /// The ranges of the values of a JSON line, by entry of the format.
-    pub(in crate::format) json_values: Vec<Span>,
+    /// The values of a JSON line.
+    pub(in crate::format) json_values: FoundValues,
 }
 
 impl Sink {
@@ -308,6 +309,11 @@ impl Sink {
         )
     }
 
+    /// Whether a number has no meaning without a unit in the value itself.
+    pub(in crate::format) fn needs_unit(&self) -> bool {
+        matches!(self, Self::Duration { unit_ns: 0, .. })
+    }
+
     /// Whether the value has a form that few texts have. A client may be a host name, which a word
     /// can be.
     pub(in crate::format) fn has_form(&self) -> bool {
@@ -411,6 +417,7 @@ fn parse_bytes(text: &[u8]) -> Option<u64> {
 fn duration_ns(text: &[u8], unit_ns: u64) -> Option<u64> {
     match text.last() {
         Some(byte) if byte.is_ascii_alphabetic() => parse_go_duration_ns(text),
+        _ if unit_ns == 0 => None,
         _ => parse_decimal_ns(text, unit_ns),
     }
 }

@@ -37,6 +37,11 @@ impl Span {
         self.start
     }
 
+    /// The offset after the value.
+    pub(in crate::format) fn end(self) -> usize {
+        self.end
+    }
+
     /// The bytes of the value.
     ///
     /// # Panics

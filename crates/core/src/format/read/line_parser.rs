@@ -78,11 +78,12 @@ fn has_outer_blanks(line: &[u8]) -> bool {
 impl LineParser {
     /// A parser of `format`'s lines.
     pub fn new(format: Arc<Format>) -> Self {
-        let has_time = format.program().has_time_parts();
+        let has_time = format.program().has_time_parts()
+            || format.envelopes().iter().any(|envelope| envelope.has_time());
+        let is_bare =
+            format.wrapper().is_none() && format.head().is_none() && format.envelopes().is_empty();
         let fast_path = match format.program() {
-            Program::Line(program) if format.wrapper().is_none() && format.head().is_none() => {
-                QuotedLine::of(program)
-            }
+            Program::Line(program) if is_bare => QuotedLine::of(program),
             _ => None,
         };
         let state = LineState { year_reference_s: format.year_reference(), ..Default::default() };
@@ -163,14 +164,16 @@ impl LineParser {
     }
 
     /// The buffer for the decoded values of lines that have `bytes` bytes together. Only JSON has
-    /// such values.
+    /// such values, those of an object in another one twice.
     pub(crate) fn decode_buffer<'a>(
         &self,
         memory: &'a mut Vec<u8>,
         bytes: usize,
     ) -> DecodeBuffer<'a> {
+        let envelopes = self.format.envelopes().len();
         match self.format.program() {
-            Program::Json(_) => DecodeBuffer::with_room(memory, bytes),
+            Program::Json(_) => DecodeBuffer::with_room(memory, bytes * (envelopes + 1)),
+            _ if envelopes > 0 => DecodeBuffer::with_room(memory, bytes * envelopes),
             _ => DecodeBuffer::default(),
         }
     }
@@ -224,6 +227,42 @@ impl LineParser {
         }
         record.clear(self.format.extra_fields().len());
         self.state.time = TimeParts::default();
+        if !self.format.envelopes().is_empty() {
+            return self.parse_enveloped(line, decoded, record);
+        }
+        self.parse_unenveloped(line, decoded, record)
+    }
+
+    /// Reads the JSON objects around a line, and the line.
+    fn parse_enveloped<'a>(
+        &mut self,
+        line: &'a [u8],
+        decoded: &mut DecodeBuffer<'a>,
+        record: &mut Record<'a>,
+    ) -> Result<(), Mismatch> {
+        let format = Arc::clone(&self.format);
+        let (mut inside, mut at) = (line, 0);
+        for envelope in format.envelopes() {
+            let (text, start) = envelope
+                .read(inside, decoded, record, &mut self.state)
+                .map_err(|mismatch| Mismatch::new(at + mismatch.at, mismatch.reason))?;
+            (inside, at) = (text, at + start);
+        }
+        if inside.is_empty() {
+            return Err(Mismatch::new(at, Reason::EmptyLine));
+        }
+        self.parse_unenveloped(inside, decoded, record)
+            .map_err(|mismatch| Mismatch::new(at + mismatch.at, mismatch.reason))
+    }
+
+    /// Reads a line without JSON objects around it.
+    #[inline]
+    fn parse_unenveloped<'a>(
+        &mut self,
+        line: &'a [u8],
+        decoded: &mut DecodeBuffer<'a>,
+        record: &mut Record<'a>,
+    ) -> Result<(), Mismatch> {
         match self.format.wrapper() {
             None => self.parse_inside(line, decoded, record),
             Some(wrapper) => self.parse_wrapped(wrapper, line, decoded, record),
@@ -238,7 +277,7 @@ impl LineParser {
         decoded: &mut DecodeBuffer<'a>,
         record: &mut Record<'a>,
     ) -> Result<(), Mismatch> {
-        let extra = self.format.extra_fields().len() - wrapper.extra_fields().len();
+        let extra = self.format.wrapper_extra();
         let reference_s = self.state.year_reference_s;
         let (start, time) = wrapper.read(line, record, extra, reference_s)?;
         let inside = &line[start..];
@@ -461,7 +500,7 @@ impl LineParser {
 
     /// The number of the format's keys that the last line has, if its lines are JSON objects.
     pub(in crate::format) fn keys_found(&self) -> usize {
-        self.state.json_values.iter().filter(|value| value.is_some()).count()
+        self.state.json_values.len()
     }
 
     /// Describes a mismatch: what the format expects at its place.

@@ -94,6 +94,11 @@ impl Evidence {
         self.all(self.with_units)
     }
 
+    /// Whether a value is a number without a unit.
+    pub(in crate::format) fn has_bare_numbers(&self) -> bool {
+        self.numbers > 0
+    }
+
     pub(super) fn are_cache_states(&self) -> bool {
         self.all(self.cache_states)
     }

@@ -17,6 +17,7 @@ mod tail_fields;
 
 use std::sync::{Arc, LazyLock};
 
+pub(super) use self::evidence::Evidence;
 use self::evidence::FirstValues;
 use self::head_fields::HeadSample;
 pub(super) use self::labels::Labels;

@@ -5,7 +5,8 @@
 //! Strings without a backslash are borrowed from the line itself.
 //!
 //! Every escape is decoded, those of control characters too. Half of a surrogate pair becomes
-//! U+FFFD. The scanner refuses lines with invalid escapes before.
+//! U+FFFD. `\\x22` is the byte 0x22: nginx writes it in JSON without `escape=json`, and JSON has no
+//! escape of this form. The scanner refuses lines with invalid escapes before.
 
 use memchr::memchr;
 
@@ -20,6 +21,13 @@ pub(in crate::format) fn unescape(string: &[u8], mut push: impl FnMut(&[u8])) {
                 let (letter, length) = unicode(&rest[at..]);
                 push(letter.encode_utf8(&mut [0; 4]).as_bytes());
                 length
+            }
+            Some(b'x') => {
+                let digits =
+                    rest.get(at + 2..at + 4).and_then(|text| std::str::from_utf8(text).ok());
+                let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+                push(&[byte.unwrap_or_default()]);
+                4
             }
             Some(escaped) => {
                 push(&[match escaped {
@@ -77,8 +85,31 @@ impl<'a> DecodeBuffer<'a> {
         Self { free: memory }
     }
 
+    /// Texts one behind the other; `None` if there is no room.
+    pub(in crate::format) fn join<const N: usize>(
+        &mut self,
+        texts: [&[u8]; N],
+    ) -> Option<&'a [u8]> {
+        let length = texts.iter().map(|text| text.len()).sum();
+        if self.free.len() < length {
+            return None;
+        }
+        let (joined, free) = std::mem::take(&mut self.free).split_at_mut(length);
+        self.free = free;
+        let mut rest = &mut *joined;
+        for text in texts {
+            let (part, after) = rest.split_at_mut(text.len());
+            part.copy_from_slice(text);
+            rest = after;
+        }
+        Some(joined)
+    }
+
     /// The string without its escapes. If there is no room, the string as it is.
     pub(in crate::format) fn decode(&mut self, string: &'a [u8]) -> &'a [u8] {
+        if memchr(b'\\', string).is_none() {
+            return string;
+        }
         if self.free.len() < string.len() {
             return string;
         }
@@ -112,6 +143,7 @@ mod tests {
             (r#"\"GET \\x\/ \t\b\f\r\n"#, "\"GET \\x/ \t\u{8}\u{c}\r\n"),
             (r"\u003c\u00e9\ud83d\ude00\ud83d.\ude00", "<é😀\u{fffd}.\u{fffd}"),
             (r"\\n", "\\n"),
+            (r"a\x22\xc3\xA9\\x22", "a\"é\\x22"),
             ("", ""),
         ] {
             assert_eq!(unescaped(string), expected.as_bytes(), "{string}");

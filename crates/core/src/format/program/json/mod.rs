@@ -13,30 +13,42 @@
 //! The keys of the format are a tree, so the scan of a nested object looks only at the keys below
 //! it. A key with dots in it matches a path, because some encoders flatten objects.
 //!
-//! # Missing and empty values
+//! # Missing, empty and wrong values
 //!
 //! A line needs a time and, if the format has them, a status or a request line: otherwise any JSON
 //! log would be an access log. Other keys may be missing. A number, a status or a client that is
 //! empty counts as missing; an empty text is a value.
+//!
+//! The values of an object cannot shift as those of a text line can. So a value of the wrong form, such
+//! as a size of -1, is absent, and its key is named in a field ([`UNREAD_MEMBERS`]); the request stays.
 
+mod envelope;
 mod escape;
+mod found;
 mod keys;
+mod reading;
 mod scan;
+mod string_end;
 
+pub(in crate::format) use envelope::{Envelope, EnvelopeShape};
 pub(crate) use escape::DecodeBuffer;
 pub(in crate::format) use escape::unescape;
-pub(in crate::format) use keys::Keys;
-pub(in crate::format) use scan::scan;
+pub(in crate::format) use found::FoundValues;
+pub(in crate::format) use keys::{Keys, Place};
+pub(in crate::format) use reading::Reading;
+pub(in crate::format) use scan::{MemberSink, scan};
 
 use memchr::memchr;
 
 use super::line_program::LineProgram;
 use super::mismatch::{Explanation, Mismatch, Reason};
 use super::sink::{LineState, Sink};
-use super::span::Span;
 use crate::field::Field;
 use crate::record::Record;
 use crate::schema::RecordKind;
+
+/// The extra field that names the members whose values have the wrong form.
+pub(in crate::format) const UNREAD_MEMBERS: &str = "unread_members";
 
 /// Reads lines that are JSON objects.
 #[derive(Debug, Clone)]
@@ -44,10 +56,20 @@ pub(in crate::format) struct JsonProgram {
     keys: Keys,
     entries: Vec<KeyEntry>,
     /// A line must have a value for at least one entry of each list.
-    requirements: Vec<Vec<usize>>,
+    requirements: Vec<Requirement>,
+    /// The extra field for the members that have no entry.
+    pub(in crate::format) more: Option<usize>,
+    /// The extra field for the names of members whose values have the wrong form.
+    pub(in crate::format) unread: Option<usize>,
     /// The kind of the objects' records.
     pub(in crate::format) kind: RecordKind,
 }
+
+/// The group of keys that have no alternatives.
+const ALONE: usize = usize::MAX;
+
+/// A path that no line has: a key has no control characters.
+const NO_KEY: &str = "\0";
 
 /// A key and the meaning of its value.
 #[derive(Debug, Clone)]
@@ -55,50 +77,18 @@ pub(in crate::format) struct KeyEntry {
     /// The key's path, such as `request.headers.User-Agent`.
     pub(in crate::format) path: String,
     /// The entries of a group are adjacent and alternatives: the first one in the line is read.
+    /// [`ALONE`] is no group.
     pub(in crate::format) group: usize,
     pub(in crate::format) reading: Reading,
 }
 
-/// How a value is read.
+/// Entries of which a line must have one.
 #[derive(Debug, Clone)]
-pub(in crate::format) enum Reading {
-    Whole(Sink),
-    Parts(LineProgram),
-}
-
-impl Reading {
-    /// Whether an empty value counts as absent.
-    fn needs_value(&self) -> bool {
-        match self {
-            Self::Whole(sink) => !sink.is_text(),
-            Self::Parts(_) => false,
-        }
-    }
-
-    /// Whether the value fills `field`.
-    pub(in crate::format) fn fills(&self, field: Field) -> bool {
-        match self {
-            Self::Whole(sink) => sink.fields().contains(&field),
-            Self::Parts(program) => {
-                program.values.iter().any(|value| value.sink.fields().contains(&field))
-            }
-        }
-    }
-
-    /// Reads the value. The error is the offset in the value where it stops matching.
-    fn read<'a>(
-        &self,
-        value: &'a [u8],
-        record: &mut Record<'a>,
-        state: &mut LineState,
-    ) -> Result<(), usize> {
-        match self {
-            Self::Whole(sink) => sink.store(value, record, state).ok_or(0),
-            Self::Parts(program) => {
-                program.parse(value, record, state).map_err(|mismatch| mismatch.at)
-            }
-        }
-    }
+struct Requirement {
+    entries: Vec<usize>,
+    /// Whether they are those of a request, for which a method and a path are enough if the line has a
+    /// status without a value.
+    is_request: bool,
 }
 
 impl JsonProgram {
@@ -119,17 +109,20 @@ impl JsonProgram {
         required_groups.dedup();
         let members = |group: &usize| {
             let in_group = |(_, entry): &(usize, &KeyEntry)| entry.group == *group;
-            entries.iter().enumerate().filter(in_group).map(|(index, _)| index).collect()
+            entries.iter().enumerate().filter(in_group).map(|(index, _)| index).collect::<Vec<_>>()
         };
-        let mut requirements: Vec<Vec<usize>> = required_groups.iter().map(members).collect();
+        let requirement = |group| Requirement { entries: members(group), is_request: false };
+        let mut requirements: Vec<_> = required_groups.iter().map(requirement).collect();
         let one_of = [Field::Status, Field::Request].map(group_filled_with);
         let one_of: Vec<usize> = one_of.into_iter().flatten().collect();
         let is_required = one_of.iter().any(|group| required_groups.contains(group));
         if !is_required && !may_lack_request && !one_of.is_empty() {
-            requirements.push(one_of.iter().flat_map(members).collect());
+            let entries = one_of.iter().flat_map(members).collect();
+            requirements.push(Requirement { entries, is_request: true });
         }
         let keys = Keys::new(entries.iter().map(|entry| entry.path.as_str()));
-        Self { keys, entries, requirements, kind: RecordKind::Request }
+        let (more, unread) = (None, None);
+        Self { keys, entries, requirements, more, unread, kind: RecordKind::Request }
     }
 
     /// Reads a line into an empty record. Texts with escapes are decoded into `decoded`.
@@ -141,51 +134,133 @@ impl JsonProgram {
         state: &mut LineState,
     ) -> Result<(), Mismatch> {
         let mut found = std::mem::take(&mut state.json_values);
-        found.clear();
-        found.resize(self.entries.len(), Span::NONE);
         let outcome = self.read(line, decoded, &mut found, record, state);
         state.json_values = found;
         outcome
     }
 
-    /// Scans the line, checks the requirements and reads the values. `found` has one element per
-    /// entry.
+    /// Scans the line, checks the requirements and reads the values.
     fn read<'a>(
         &self,
         line: &'a [u8],
         decoded: &mut DecodeBuffer<'a>,
-        found: &mut [Span],
+        found: &mut FoundValues,
         record: &mut Record<'a>,
         state: &mut LineState,
     ) -> Result<(), Mismatch> {
-        let object = scan(line, &self.keys, found)
+        let object = found
+            .scan(line, &self.keys, self.entries.len())
             .map_err(|fault| Mismatch::new(fault.at, Reason::Json(fault.message)))?;
-        for (entry, span) in self.entries.iter().zip(found.iter_mut()) {
-            if span.is_empty() && entry.reading.needs_value() {
-                *span = Span::NONE;
-            }
-        }
-        let is_missing =
-            |entries: &Vec<usize>| entries.iter().all(|index| !found[*index].is_some());
-        if let Some(index) = self.requirements.iter().position(is_missing) {
+        if let Some(index) = self.requirements.iter().position(|one| !self.has(one, line, found)) {
             return Err(Mismatch::new(object.end, Reason::Missing(index as u16)));
         }
-        let mut last_group = usize::MAX;
-        for (index, (entry, span)) in self.entries.iter().zip(found.iter()).enumerate() {
-            if entry.group == last_group || !span.is_some() {
+        let mut last_group = None;
+        for index in found.entries() {
+            let (entry, Some(span)) = (&self.entries[index], found.get(index)) else { continue };
+            if Some(entry.group) == last_group
+                || span.is_empty() && entry.reading.needs_value()
+                || matches!(entry.reading, Reading::Whole(Sink::Skip))
+            {
                 continue;
             }
-            last_group = entry.group;
             let value = match span.of(line) {
                 text if object.has_escapes && memchr(b'\\', text).is_some() => decoded.decode(text),
                 text => text,
             };
-            entry
-                .reading
-                .read(value, record, state)
-                .map_err(|at| Mismatch::new(span.start() + at, Reason::Value(index as u16)))?;
+            match entry.reading.read(value, record, state) {
+                Ok(()) if entry.group == ALONE => {}
+                Ok(()) => last_group = Some(entry.group),
+                Err(_) if self.may_lack(entry, value, found) => {
+                    self.note_unread(&entry.path, decoded, record);
+                }
+                Err(at) => {
+                    return Err(Mismatch::new(span.start() + at, Reason::Value(index as u16)));
+                }
+            }
+        }
+        if let (Some(index), Some(text)) = (self.more, found.others(line)) {
+            record.set_extra(index, text);
         }
         Ok(())
+    }
+
+    /// Whether a line has what is required.
+    fn has(&self, required: &Requirement, line: &[u8], found: &FoundValues) -> bool {
+        let has_value = |index: &usize| {
+            let Some(span) = found.get(*index) else { return false };
+            let has_form = match &self.entries[*index].reading {
+                // Collectors call a path a request, and the status something else.
+                Reading::Whole(Sink::RequestLine | Sink::UrlRequestLine) => {
+                    !span.of(line).starts_with(b"/")
+                }
+                _ => true,
+            };
+            has_form && (!span.is_empty() || !self.entries[*index].reading.needs_value())
+        };
+        required.entries.iter().any(has_value)
+            || required.is_request
+                && required.entries.iter().any(|index| found.is_void(*index))
+                && self.has_method_and_path(found)
+    }
+
+    fn has_method_and_path(&self, found: &FoundValues) -> bool {
+        let fills = |field| found.entries().any(|index| self.entries[index].reading.fills(field));
+        fills(Field::Method) && fills(Field::Path)
+    }
+
+    /// Whether a line may have a value of the wrong form for an entry. A time is always needed; and so is
+    /// a status, in a word or without a request: another kind of line has it.
+    fn may_lack(&self, entry: &KeyEntry, value: &[u8], found: &FoundValues) -> bool {
+        let is_number = matches!(value.first(), Some(b'-' | b'0'..=b'9'));
+        !entry.reading.fills(Field::Time)
+            && (!entry.reading.fills(Field::Status) || is_number && self.has_method_and_path(found))
+    }
+
+    /// Names a member whose value has the wrong form. The names of a line have room where its keys had.
+    #[cold]
+    fn note_unread<'a>(&self, path: &str, decoded: &mut DecodeBuffer<'a>, record: &mut Record<'a>) {
+        let Some(index) = self.unread else { return };
+        let before = record.extra(index).unwrap_or_default();
+        let separator: &[u8] = if before.is_empty() { b"" } else { b" " };
+        if let Some(names) = decoded.join([before, separator, path.as_bytes()]) {
+            record.set_extra(index, names);
+        }
+    }
+
+    /// Adds a key whose value is the extra field `extra`. A key of the program becomes that field.
+    pub(in crate::format) fn add_member(&mut self, path: &str, extra: usize) {
+        let reading = Reading::Whole(Sink::Extra(extra));
+        let entry = KeyEntry { path: path.to_owned(), group: ALONE, reading };
+        match self.entry_of(path) {
+            Some(index) => self.entries[index] = entry,
+            None => self.entries.push(entry),
+        }
+    }
+
+    /// Forgets the keys of a field: their members are further ones.
+    pub(in crate::format) fn forget_field(&mut self, field: Field) {
+        let entries = self.entries.iter_mut().filter(|entry| entry.reading.fills(field));
+        entries.for_each(|entry| NO_KEY.clone_into(&mut entry.path));
+    }
+
+    /// Ends the addition of keys.
+    pub(in crate::format) fn index_keys(&mut self) {
+        self.keys = Keys::new(self.paths());
+    }
+
+    /// The entry of exactly this path.
+    pub(in crate::format) fn entry_of(&self, path: &str) -> Option<usize> {
+        self.paths().position(|known| known.eq_ignore_ascii_case(path))
+    }
+
+    /// The entries.
+    pub(in crate::format) fn entries(&self) -> &[KeyEntry] {
+        &self.entries
+    }
+
+    /// The paths of the keys.
+    fn paths(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|entry| entry.path.as_str())
     }
 
     /// Describes a mismatch.
@@ -199,7 +274,9 @@ impl JsonProgram {
                 };
                 (format!("`{}`", entry.path), kind)
             }
-            Reason::Missing(index) => (self.names(&self.requirements[usize::from(index)]), ""),
+            Reason::Missing(index) => {
+                (self.names(&self.requirements[usize::from(index)].entries), "")
+            }
             _ => (String::new(), ""),
         };
         Explanation { reason: mismatch.reason, value: &value, kind, follows: "" }.to_string()

@@ -1,20 +1,21 @@
 //! A scanner of one JSON object that does not allocate.
 //!
-//! It is as strict as RFC 8259, with one exception: strings may have bytes that are not UTF-8,
-//! because servers log the bytes of headers unchanged.
+//! It is as strict as RFC 8259, with three exceptions: strings may have bytes that are not UTF-8,
+//! because servers log the bytes of headers unchanged; `\\x22` is an escape, as nginx writes it in JSON
+//! without `escape=json`; and the object may be an element of a list, with the bracket or the comma of the
+//! list beside it.
 //!
 //! The whole object is checked, also the parts that no key of the format refers to. A line that was
 //! cut off by a crash is therefore unparsed, and does not become a record with missing fields.
 //!
 //! The scanner moves an offset forward and never back, so it takes linear time. It recurses for
-//! arrays and objects, up to [`DEPTH_MAX`] levels. Texts are found by the next quote or backslash,
-//! whichever is first.
+//! arrays and objects, up to [`DEPTH_MAX`] levels. A string is searched eight bytes at a time
+//! (`string_end`).
 //!
 //! If a key occurs twice, the last value counts, as in most decoders.
 
-use memchr::memchr2;
-
-use super::keys::{Keys, ROOT};
+use super::keys::Place;
+use super::string_end::string_end;
 use crate::format::program::span::Span;
 
 /// The maximal depth of nested arrays and objects, which bounds the scanner's recursion. Access
@@ -39,26 +40,44 @@ pub(in crate::format) struct ScannedObject {
     pub(in crate::format) has_escapes: bool,
 }
 
-/// Scans the object and stores the range of each scalar that has an entry in `found`. `null`
-/// counts as absent. The first element of an array stands for the array.
-///
-/// `found` has an element for each entry of `keys`; elements without a value are left as they are.
-/// `true` and `false` are stored as texts.
+/// What a scan tells the members of an object to.
+pub(in crate::format) trait MemberSink {
+    /// The place of the member `key` of an object. `key` is as it is in the line, with escapes.
+    fn below(&mut self, object: Place, key: &[u8]) -> Place;
+
+    /// Takes a scalar: the text between its quotes, or a number, `true` or `false`. `member` is the
+    /// offset of the last key before it.
+    fn take(&mut self, place: Place, scalar: Span, member: usize);
+
+    /// Takes a `null`.
+    fn take_null(&mut self, place: Place);
+}
+
+/// Scans the object and passes its scalars to `sink`. The first element of an array stands for the
+/// array.
 ///
 /// # Errors
-/// If the line is not one JSON object, with nothing but white space around it.
+/// If the line is not one JSON object, with nothing but white space around it, or the brackets and
+/// commas of the list that it stands in.
 pub(in crate::format) fn scan(
     line: &[u8],
-    keys: &Keys,
-    found: &mut [Span],
+    sink: &mut impl MemberSink,
 ) -> Result<ScannedObject, Fault> {
-    let mut scanner = Scanner { line, at: 0, depth: 0, has_escapes: false, keys, found };
+    let mut scanner = Scanner { line, at: 0, member: 0, depth: 0, has_escapes: false, sink };
     scanner.skip_space();
+    if matches!(scanner.peek(), Some(b'[' | b',')) {
+        scanner.at += 1;
+        scanner.skip_space();
+    }
     if scanner.peek() != Some(b'{') {
         return Err(scanner.fault("expected `{`, the start of a JSON object"));
     }
-    scanner.value(Some(ROOT))?;
+    scanner.value(Place::ROOT)?;
     let end = scanner.at;
+    for byte in *b",]" {
+        scanner.skip_space();
+        scanner.at += usize::from(scanner.peek() == Some(byte));
+    }
     scanner.skip_space();
     if scanner.at < line.len() {
         return Err(scanner.fault("expected the end of the line after the JSON object"));
@@ -67,16 +86,17 @@ pub(in crate::format) fn scan(
 }
 
 /// A scanner of one line. All its methods begin at `at` and move it.
-struct Scanner<'a> {
+struct Scanner<'a, S> {
     line: &'a [u8],
     at: usize,
+    /// The offset of the last key, with its quote.
+    member: usize,
     depth: u32,
     has_escapes: bool,
-    keys: &'a Keys,
-    found: &'a mut [Span],
+    sink: &'a mut S,
 }
 
-impl Scanner<'_> {
+impl<S: MemberSink> Scanner<'_, S> {
     /// The next byte; `None` at the end of the line.
     fn peek(&self) -> Option<u8> {
         self.line.get(self.at).copied()
@@ -104,15 +124,13 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Scans any value, which belongs to `node`.
-    ///
-    /// `None` for a value that no key of the format refers to.
-    fn value(&mut self, node: Option<usize>) -> Result<(), Fault> {
+    /// Scans any value, which belongs to `place`.
+    fn value(&mut self, place: Place) -> Result<(), Fault> {
         self.skip_space();
         let start = self.at;
         let span = match self.peek() {
-            Some(b'{') => return self.nested(|scanner| scanner.object(node)),
-            Some(b'[') => return self.nested(|scanner| scanner.array(node)),
+            Some(b'{') => return self.nested(|scanner| scanner.object(place)),
+            Some(b'[') => return self.nested(|scanner| scanner.array(place)),
             Some(b'"') => self.string()?,
             Some(b'-' | b'0'..=b'9') => {
                 self.number()?;
@@ -120,12 +138,14 @@ impl Scanner<'_> {
             }
             Some(b't') => self.word(b"true")?,
             Some(b'f') => self.word(b"false")?,
-            Some(b'n') => return self.word(b"null").map(|_| ()),
+            Some(b'n') => {
+                self.word(b"null")?;
+                self.sink.take_null(place);
+                return Ok(());
+            }
             _ => return Err(self.fault("expected a JSON value")),
         };
-        if let Some(entry) = node.and_then(|node| self.keys.entry(node)) {
-            self.found[entry] = span;
-        }
+        self.sink.take(place, span, self.member);
         Ok(())
     }
 
@@ -142,7 +162,7 @@ impl Scanner<'_> {
     }
 
     /// Scans the rest of an object.
-    fn object(&mut self, node: Option<usize>) -> Result<(), Fault> {
+    fn object(&mut self, place: Place) -> Result<(), Fault> {
         self.skip_space();
         if self.peek() == Some(b'}') {
             self.at += 1;
@@ -153,9 +173,12 @@ impl Scanner<'_> {
             if self.peek() != Some(b'"') {
                 return Err(self.fault("expected a key in quotes"));
             }
+            let key_at = self.at;
             let key = self.string()?.of(self.line);
             self.expect(b':', "expected `:` after the key")?;
-            self.value(node.and_then(|node| self.keys.below(node, key)))?;
+            self.member = key_at;
+            let member = self.sink.below(place, key);
+            self.value(member)?;
             self.skip_space();
             match self.peek() {
                 Some(b',') => self.at += 1,
@@ -169,16 +192,16 @@ impl Scanner<'_> {
     }
 
     /// Scans the rest of an array.
-    fn array(&mut self, node: Option<usize>) -> Result<(), Fault> {
+    fn array(&mut self, place: Place) -> Result<(), Fault> {
         self.skip_space();
         if self.peek() == Some(b']') {
             self.at += 1;
             return Ok(());
         }
-        let mut node = node;
+        let mut place = place;
         loop {
-            self.value(node)?;
-            node = None;
+            self.value(place)?;
+            place = Place::Ignored;
             self.skip_space();
             match self.peek() {
                 Some(b',') => self.at += 1,
@@ -198,29 +221,27 @@ impl Scanner<'_> {
         self.at += 1;
         let start = self.at;
         loop {
-            let rest = &self.line[self.at..];
-            let length = memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
-            if let Some(control) = rest[..length].iter().position(|byte| *byte < b' ') {
-                self.at += control;
-                return Err(self.fault("a control character in a JSON string is not escaped"));
-            }
-            self.at += length;
+            self.at += string_end(&self.line[self.at..]);
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
                     return Ok(Span::new(start, self.at - 1));
                 }
-                Some(_) => self.escape()?,
+                Some(b'\\') => self.escape()?,
+                Some(_) => {
+                    return Err(self.fault("a control character in a JSON string is not escaped"));
+                }
                 None => return Err(self.fault("expected the closing quote of a JSON string")),
             }
         }
     }
 
-    /// Skips an escape that RFC 8259 section 7 allows.
+    /// Skips an escape that RFC 8259 section 7 allows, or one of nginx.
     fn escape(&mut self) -> Result<(), Fault> {
         let length = match self.line.get(self.at + 1) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
-            Some(b'u') if self.has_four_digits(self.at + 2) => 6,
+            Some(b'u') if self.has_digits(self.at + 2, 4) => 6,
+            Some(b'x') if self.has_digits(self.at + 2, 2) => 4,
             _ => return Err(self.fault("this is not a valid escape of a JSON string")),
         };
         self.at += length;
@@ -228,9 +249,10 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Whether four hexadecimal digits are at `at`.
-    fn has_four_digits(&self, at: usize) -> bool {
-        self.line.get(at..at + 4).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    /// Whether so many hexadecimal digits are at `at`.
+    fn has_digits(&self, at: usize, digits: usize) -> bool {
+        let digits = self.line.get(at..at + digits);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
     }
 
     /// Skips a number (RFC 8259 section 6).
@@ -280,14 +302,14 @@ impl Scanner<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Keys, Span, scan};
+    use crate::format::program::json::{FoundValues, Keys};
 
     fn values<'a>(line: &'a str, paths: &[&str]) -> Vec<Option<&'a str>> {
         let keys = Keys::new(paths.iter().copied());
-        let mut found = vec![Span::NONE; paths.len()];
-        scan(line.as_bytes(), &keys, &mut found).unwrap();
-        let text = |span: Span| std::str::from_utf8(span.of(line.as_bytes())).unwrap();
-        found.into_iter().map(|span| span.is_some().then(|| text(span))).collect()
+        let mut found = FoundValues::default();
+        found.scan(line.as_bytes(), &keys, paths.len()).unwrap();
+        let text = |entry| std::str::from_utf8(found.get(entry)?.of(line.as_bytes())).ok();
+        (0..paths.len()).map(text).collect()
     }
 
     #[test]
@@ -298,6 +320,11 @@ mod tests {
             [Some(r#"x\"y"#), Some("-1.5e3"), Some("true"), None, Some(""), None, None]
         );
         assert_eq!(values("{}", &["a"]), [None]);
+        for line in
+            [r#"[{"a":1},"#, r#",{"a":1}"#, r#" {"a":1} ] "#, r#"[ {"a":1} ]"#, r#"{"a":1},]"#]
+        {
+            assert_eq!(values(line, &["a"]), [Some("1")], "{line}");
+        }
         assert_eq!(values(r#"{"a":[],"b":[[1]],"b":2}"#, &["a", "b"]), [None, Some("2")]);
     }
 
@@ -307,7 +334,9 @@ mod tests {
         let deep = format!("{}1", r#"{"a":"#.repeat(100));
         for (line, at) in [
             ("", 0),
-            ("[1]", 0),
+            ("[1]", 1),
+            (r#"[[{"a":1}]]"#, 1),
+            (r#"[{"a":1},{"a":2}]"#, 9),
             ("x {}", 0),
             ("{} x", 3),
             ("{", 1),
@@ -323,14 +352,14 @@ mod tests {
             (r#"{"a":+1}"#, 5),
             (r#"{"a":tru}"#, 5),
             (r#"{"a":nul"#, 5),
-            (r#"{"a":"\x22"}"#, 6),
+            (r#"{"a":"\x2g"}"#, 6),
             (r#"{"a":"\u12g4"}"#, 6),
             (r#"{"a":"b"#, 7),
             ("{\"a\":\"\t\"}", 6),
             (r#"{a:1}"#, 1),
             (&deep, 320),
         ] {
-            let fault = scan(line.as_bytes(), &keys, &mut []).unwrap_err();
+            let fault = FoundValues::default().scan(line.as_bytes(), &keys, 0).unwrap_err();
             assert_eq!(fault.at, at, "{line}: {}", fault.message);
         }
     }

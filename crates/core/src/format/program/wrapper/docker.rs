@@ -11,7 +11,7 @@
 //! The driver writes a time too, but it is that of the driver and not of the request, and a line
 //! that has to be unwrapped first has lost it.
 
-use crate::format::program::json::{Keys, scan, unescape};
+use crate::format::program::json::{Keys, MemberSink, Place, scan, unescape};
 use crate::format::program::mismatch::{Mismatch, Reason};
 use crate::format::program::span::Span;
 
@@ -24,7 +24,18 @@ pub(in crate::format) struct DockerReader {
 impl DockerReader {
     /// A reader of the keys `log` and `stream`.
     pub(in crate::format) fn new() -> Self {
-        Self { keys: Keys::new(["log", "stream"].into_iter()) }
+        Self { keys: Keys::new(["log", "stream", "time"].into_iter()) }
+    }
+
+    fn members(&self) -> Members<'_> {
+        Members { keys: &self.keys, found: [Span::NONE; 3], has_others: false }
+    }
+
+    /// Whether docker has written a line. Collectors keep its members and add others.
+    pub(in crate::format) fn is_whole(&self, line: &[u8]) -> bool {
+        let mut members = self.members();
+        let is_object = scan(line, &mut members).is_ok();
+        is_object && !members.has_others && members.found[..2].iter().all(|span| span.is_some())
     }
 
     /// Appends the line inside `line` to `text`, without its line end.
@@ -37,10 +48,10 @@ impl DockerReader {
         line: &[u8],
         text: &mut Vec<u8>,
     ) -> Result<(), Mismatch> {
-        let mut found = [Span::NONE; 2];
-        let object = scan(line, &self.keys, &mut found)
+        let mut members = self.members();
+        let object = scan(line, &mut members)
             .map_err(|fault| Mismatch::new(fault.at, Reason::Json(fault.message)))?;
-        let [log, stream] = found;
+        let [log, stream, _] = members.found;
         if !log.is_some() || !stream.is_some() {
             let reason = "expected the keys `log` and `stream` of a line of docker";
             return Err(Mismatch::new(object.end, Reason::Form(reason)));
@@ -54,6 +65,30 @@ impl DockerReader {
         }
         Ok(())
     }
+}
+
+/// The members of a line.
+struct Members<'a> {
+    keys: &'a Keys,
+    found: [Span; 3],
+    /// Whether there are members that docker does not write; `attrs` has those that its options name.
+    has_others: bool,
+}
+
+impl MemberSink for Members<'_> {
+    fn below(&mut self, object: Place, key: &[u8]) -> Place {
+        self.has_others |=
+            object == Place::ROOT && !matches!(key, b"log" | b"stream" | b"time" | b"attrs");
+        self.keys.below(object, key)
+    }
+
+    fn take(&mut self, place: Place, scalar: Span, _member: usize) {
+        if let Some(entry) = self.keys.entry(place) {
+            self.found[entry] = scalar;
+        }
+    }
+
+    fn take_null(&mut self, _place: Place) {}
 }
 
 #[cfg(test)]

@@ -129,7 +129,7 @@ impl Wrapper {
         match self {
             Self::Syslog => syslog::read(line).is_ok(),
             Self::Cri => cri(line).is_ok(),
-            Self::Docker => DockerReader::new().unwrap(line, &mut Vec::new()).is_ok(),
+            Self::Docker => DockerReader::new().is_whole(line),
         }
     }
 

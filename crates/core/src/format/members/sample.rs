@@ -1,0 +1,131 @@
+//! The members of some objects.
+
+use std::collections::HashMap;
+
+use crate::format::program::json::{MemberSink, Place, scan, unescape};
+use crate::format::program::span::Span;
+use crate::format::surroundings::Evidence;
+
+/// The most members that are looked at: more than become fields, so that a log with ever new keys is
+/// noticed and costs little.
+const PATHS_MAX: usize = 512;
+
+/// The longest path of a member that becomes a field.
+const PATH_BYTES_MAX: usize = 120;
+
+/// The members of some objects, in the order in which they first appear.
+#[derive(Debug, Default)]
+pub(super) struct MemberSample {
+    pub(super) members: Vec<Member>,
+    /// The objects.
+    pub(super) lines: u64,
+    by_path: HashMap<String, usize>,
+}
+
+/// A member.
+#[derive(Debug, Default)]
+pub(super) struct Member {
+    pub(super) path: String,
+    /// The numbers of the objects that have a value for it.
+    pub(super) in_lines: Vec<u64>,
+    pub(super) evidence: Evidence,
+    /// Whether one of its values was a scalar: not only objects and lists.
+    is_scalar: bool,
+}
+
+impl MemberSample {
+    /// Adds the object in a line, which may have other text before it. Returns whether there is one.
+    /// `each` gets the members' indices and texts, without escapes.
+    pub(super) fn add(&mut self, line: &[u8], mut each: impl FnMut(usize, &[u8])) -> bool {
+        let Some(start) = memchr::memchr(b'{', line) else { return false };
+        let line = &line[start..];
+        let mut found = Found { sample: self, values: Vec::new() };
+        if scan(line, &mut found).is_err() {
+            return false;
+        }
+        let values = found.values;
+        let mut text = Vec::new();
+        for (index, value) in values {
+            let member = &mut self.members[index];
+            member.is_scalar = true;
+            let Some(span) = value else { continue };
+            text.clear();
+            unescape(span.of(line), |part| text.extend_from_slice(part));
+            member.evidence.add(&text);
+            if member.in_lines.last() != Some(&self.lines) {
+                member.in_lines.push(self.lines);
+            }
+            each(index, &text);
+        }
+        self.lines += 1;
+        true
+    }
+
+    /// The members that have values of their own and can be named in a definition, in their order.
+    pub(super) fn scalars(&self) -> impl Iterator<Item = &Member> {
+        self.members.iter().filter(|member| member.is_scalar && is_writable(&member.path))
+    }
+
+    /// The member at a path.
+    pub(super) fn get(&self, path: &str) -> Option<&Member> {
+        self.members.iter().find(|member| member.path.eq_ignore_ascii_case(path))
+    }
+
+    /// Whether an object has a value at a path.
+    pub(super) fn has_values(&self, path: &str) -> bool {
+        self.get(path).is_some_and(|member| !member.in_lines.is_empty())
+    }
+}
+
+/// Whether a definition can have a path.
+fn is_writable(path: &str) -> bool {
+    let is_special = |letter: char| letter.is_control() || ",|=!?()\\\"".contains(letter);
+    path.len() <= PATH_BYTES_MAX
+        && !path.contains(is_special)
+        && !path.split('.').any(str::is_empty)
+}
+
+/// Collects the values of one object. Place 0 is the object, and place `n + 1` its member `n`.
+struct Found<'a> {
+    sample: &'a mut MemberSample,
+    values: Vec<(usize, Option<Span>)>,
+}
+
+impl Found<'_> {
+    fn put(&mut self, place: Place, value: Option<Span>) {
+        if let Place::Node(node) = place
+            && let Some(index) = node.checked_sub(1)
+        {
+            self.values.push((index, value));
+        }
+    }
+}
+
+impl MemberSink for Found<'_> {
+    fn below(&mut self, object: Place, key: &[u8]) -> Place {
+        let (Place::Node(node), Ok(key)) = (object, std::str::from_utf8(key)) else {
+            return Place::Unknown;
+        };
+        let path = match node.checked_sub(1) {
+            Some(parent) => [&self.sample.members[parent].path, ".", key].concat(),
+            None => key.to_owned(),
+        };
+        if let Some(index) = self.sample.by_path.get(&path) {
+            return Place::Node(index + 1);
+        }
+        if self.sample.members.len() == PATHS_MAX {
+            return Place::Unknown;
+        }
+        self.sample.members.push(Member { path: path.clone(), ..Member::default() });
+        self.sample.by_path.insert(path, self.sample.members.len() - 1);
+        Place::Node(self.sample.members.len())
+    }
+
+    fn take(&mut self, place: Place, scalar: Span, _member: usize) {
+        self.put(place, Some(scalar));
+    }
+
+    fn take_null(&mut self, place: Place) {
+        self.put(place, None);
+    }
+}

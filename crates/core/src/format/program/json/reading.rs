@@ -1,0 +1,81 @@
+//! How the value at a key is read.
+
+use super::{LineProgram, LineState, Sink};
+use crate::field::Field;
+use crate::record::Record;
+
+/// How a value is read.
+#[derive(Debug, Clone)]
+pub(in crate::format) enum Reading {
+    Whole(Sink),
+    Parts(LineProgram),
+}
+
+impl Reading {
+    /// Whether an empty value counts as absent.
+    pub(super) fn needs_value(&self) -> bool {
+        match self {
+            Self::Whole(sink) => !sink.is_text(),
+            Self::Parts(_) => false,
+        }
+    }
+
+    /// Whether the value fills `field`.
+    pub(in crate::format) fn fills(&self, field: Field) -> bool {
+        match self {
+            Self::Whole(sink) => sink.fields().contains(&field),
+            Self::Parts(program) => {
+                program.values.iter().any(|value| value.sink.fields().contains(&field))
+            }
+        }
+    }
+
+    /// Reads the value. The error is the offset in the value where it stops matching.
+    pub(super) fn read<'a>(
+        &self,
+        value: &'a [u8],
+        record: &mut Record<'a>,
+        state: &mut LineState,
+    ) -> Result<(), usize> {
+        match self {
+            // Collectors call a path a request.
+            Self::Whole(Sink::RequestLine | Sink::UrlRequestLine)
+                if value.starts_with(b"/") && !value.contains(&b' ') =>
+            {
+                record.set_target(value, state.keeps_target);
+                Ok(())
+            }
+            // Others call a method so.
+            Self::Whole(Sink::RequestLine | Sink::UrlRequestLine)
+                if value.len() >= 3 && value.iter().all(u8::is_ascii_uppercase) =>
+            {
+                record.set_text(Field::Method, value);
+                Ok(())
+            }
+            Self::Whole(sink) => {
+                let stored = sink.store(value, record, state);
+                let stored = stored.or_else(|| sink.store(plain(sink, value)?, record, state));
+                stored.ok_or(0)
+            }
+            Self::Parts(program) => {
+                program.parse(value, record, state).map_err(|mismatch| mismatch.at)
+            }
+        }
+    }
+}
+
+/// The status or the size in a form that is another one's in text: `200.0` as encoders write a float,
+/// `200 OK` as servers write a status line.
+fn plain<'a>(sink: &Sink, value: &'a [u8]) -> Option<&'a [u8]> {
+    if !matches!(sink, Sink::Status | Sink::Bytes) {
+        return None;
+    }
+    let digits = value.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (number, rest) = value.split_at(digits);
+    let is_whole = match rest {
+        [b'.', zeros @ ..] => !zeros.is_empty() && zeros.iter().all(|byte| *byte == b'0'),
+        [b' ', ..] => *sink == Sink::Status,
+        _ => false,
+    };
+    is_whole.then_some(number)
+}
