@@ -161,6 +161,13 @@ does not match.
   object: `[{...}, {...}]`, objects with line feeds in them, and lists in a member `records`, `events`,
   `logEvents`, `entries` or `value`. Members beside such a list are dropped. They cannot be followed.
 
+## Keys and values in other forms
+
+LTSV and logfmt are read as JSON is, with the same fields for further keys; `ltsv:` and `logfmt:` begin their
+definitions. A file whose first line names the columns, separated by commas or tabs, is read as CSV or TSV if
+the names are those of a log, as JSON has them; other columns are fields under their names. So is Zeek's
+http.log with its header. A number without a unit is a field under its column's name.
+
 ## Several formats in one log
 
 The lines of a log may be in several formats: a container writes its access log and its error log to
@@ -225,7 +232,8 @@ lines are left out.
 `--format` also takes a `log_format` of nginx and a `LogFormat` of Apache, as written in their
 configuration, and these notations:
 
-- `json:time=ts,client=ip|addr,status=code!,request_time=took(ms)`: lines that are JSON objects. Each
+- `json:time=ts,client=ip|addr,status=code!,request_time=took(ms)`: lines that are JSON objects; `ltsv:` and
+  `logfmt:` for lines in these. Each
   part is the field's name and its key. `|` separates alternatives, and `!` marks a key that every
   line must have. Every line must have a time, and a status or a request line if the format has one;
   `status=code?` permits lines without. Kinds stand after a key, `url=target(url)`.

@@ -15,7 +15,7 @@ mod source_snapshot;
 
 pub use self::early_bytes::{EarlyBytes, HeldBytes};
 pub use self::source_end::SourceEnd;
-use self::source_snapshot::local_times_note;
+use self::source_snapshot::format_note;
 pub use self::source_snapshot::{SourceSample, SourceSnapshot};
 use crate::file_parts::{FileParts, FilePlace};
 use crate::file_span::FileSpan;
@@ -229,7 +229,7 @@ impl SourceProgress {
             state.note.clone(),
             state.format_note.clone(),
             state.truncation_note(),
-            local_times_note(&state.by_format).map(str::to_owned),
+            format_note(&state.by_format),
         ];
         let notes: Vec<String> = notes.into_iter().flatten().collect();
         SourceSnapshot {

@@ -88,7 +88,7 @@ pub(crate) fn notes(
     log_ns: Option<(i64, i64)>,
 ) -> Vec<String> {
     let mut notes = merge(&without_records(sources));
-    notes.extend(local_times(sources));
+    notes.extend(format_notes(sources));
     notes.extend(no_match_note(report, log_ns));
     for report in std::iter::once(report).chain(&report.other_kinds) {
         if let Some(note) = report.memory_note() {
@@ -99,11 +99,11 @@ pub(crate) fn notes(
     notes
 }
 
-/// Returns notes about sources whose times are in a zone that they do not name; one note covers all
-/// of them.
-pub(crate) fn local_times(sources: &[SourceSnapshot]) -> Vec<String> {
+/// Returns notes about sources that do not name the zone of their times or the unit of a number; one note
+/// covers all of them.
+pub(crate) fn format_notes(sources: &[SourceSnapshot]) -> Vec<String> {
     let complaint = |source: &SourceSnapshot| {
-        let sentence = source.local_times_note()?.to_owned();
+        let sentence = source.format_note()?;
         Some(Complaint { name: source.name.clone(), sentence })
     };
     merge(&sources.iter().filter_map(complaint).collect::<Vec<_>>())

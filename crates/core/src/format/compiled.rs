@@ -10,6 +10,7 @@
 use std::sync::Arc;
 
 use super::program::Program;
+use super::program::delimited::Directives;
 use super::program::head::Head;
 use super::program::json::{Envelope, EnvelopeShape, UNREAD_MEMBERS};
 use super::program::tail::MORE_VALUES;
@@ -71,6 +72,8 @@ pub struct Format {
     takes_wrapper_time: bool,
     /// See [`Format::has_local_times`].
     has_local_times: bool,
+    /// See [`Format::unitless_members`].
+    unitless_members: Vec<String>,
     /// The parts before each line.
     head: Option<Arc<Head>>,
     /// See [`Format::is_surrounded`].
@@ -97,6 +100,7 @@ impl Format {
             envelopes: Vec::new(),
             takes_wrapper_time: false,
             has_local_times: false,
+            unitless_members: Vec::new(),
             head: None,
             is_surrounded: false,
         }
@@ -182,8 +186,8 @@ impl Format {
             Some(wrapper) => self.wrapped_in(wrapper)?,
             None => self.clone(),
         };
-        let shapes = own.envelopes.iter().rev().map(|envelope| envelope.shape.clone());
-        shapes.fold(Some(format), |format, shape| format?.in_envelope(shape))
+        let mut shapes = own.envelopes.iter().rev().map(|envelope| envelope.shape.clone());
+        shapes.try_fold(format, |format, shape| format.in_envelope(shape))
     }
 
     /// Makes members of JSON objects, given by name and path, extra fields, and the further ones one more.
@@ -199,6 +203,14 @@ impl Format {
             program.index_keys();
         }
         self.definition = definition;
+    }
+
+    /// The same format, in which lines that begin with `#` are no records.
+    pub(super) fn with_comments(mut self) -> Self {
+        if let Program::Delimited(program) = &mut self.program {
+            program.directives = Directives::Comments;
+        }
+        self
     }
 
     /// Leaves out a field of JSON objects that a log does not have.
@@ -391,6 +403,26 @@ impl Format {
     /// ```
     pub fn has_local_times(&self) -> bool {
         self.has_local_times
+    }
+
+    /// The members of a JSON log that have the name of a duration and numbers without a unit. Each is an
+    /// extra field.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::detect;
+    ///
+    /// let detection = detect(br#"{"time":"2025-12-17T09:03:01Z","status":200,"duration":35}"#);
+    /// assert_eq!(detection.best().unwrap().format.unitless_members(), ["duration"]);
+    /// ```
+    pub fn unitless_members(&self) -> &[String] {
+        &self.unitless_members
+    }
+
+    /// Sets [`Self::unitless_members`].
+    pub(super) fn set_unitless_members(&mut self, members: Vec<String>) {
+        self.unitless_members = members;
     }
 
     /// Sets [`Self::has_local_times`].

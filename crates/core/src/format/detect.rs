@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use super::catalog::detected_formats;
 use super::compiled::{ENVELOPES_MAX, Format};
-use super::members::{enveloped_formats, with_members};
+use super::members::{enveloped_formats, header_format, with_members};
 use super::nearness::{NEARNESS_MIN, nearness, nearness_without_start};
 use super::placeholder::{is_placeholder, placeholder};
 use super::program::mismatch::Mismatch;
@@ -154,6 +154,13 @@ fn detect_inside(bytes: &[u8], objects: usize) -> Detection {
     insert_by_rank(&mut candidates, surrounded.unwrap_or_default());
     let enveloped = enveloped_candidates(&candidates, bytes, objects, empty_lines as u64);
     insert_by_rank(&mut candidates, enveloped);
+    if candidates.first().is_some_and(|best| best.parsed_lines * 2 < best.lines)
+        && let Some(format) = header_format(first_lines(bytes))
+    {
+        let mut found = ranked(&[format], bytes, empty_lines as u64);
+        found.retain(|candidate| candidate.parsed_lines > 0);
+        insert_by_rank(&mut candidates, found);
+    }
     if let Some(best) = candidates.first_mut().filter(|best| best.parsed_lines > 0)
         && let Some(format) = with_members(&best.format, first_lines(bytes))
     {

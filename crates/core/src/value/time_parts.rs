@@ -117,6 +117,10 @@ impl TimeParts {
 
     /// Adds a value whose form its first bytes show.
     fn add_any(&mut self, text: &[u8]) -> Option<()> {
+        // Apache writes its time in brackets.
+        if let [b'[', inside @ .., b']'] = text {
+            return self.add(TimeKind::Clf, inside);
+        }
         let kind = match text.first()? {
             b'0'..=b'9' if text.get(4) == Some(&b'-') => TimeKind::Iso8601,
             b'0'..=b'9' if text.get(4) == Some(&b'/') => return self.add_with_slashes(text),

@@ -44,6 +44,8 @@ pub struct Values {
     /// The part of `memory_bytes` that belongs to free ids.
     pub(super) free_bytes: usize,
     memory_bytes_max: usize,
+    /// The number of columns that every data set has.
+    known_columns: usize,
     /// The offset of the first record with a time, in seconds east of UTC.
     first_offset_s: Option<i32>,
     pub(crate) generations: Generations,
@@ -61,6 +63,10 @@ pub(super) struct ColumnValues {
 
 /// The part of the memory that is reserved for late values: an eighth. See [`LateValues`].
 const RESERVE_SHARE: usize = 8;
+
+/// The part of the memory that one column may use which a format has added: an eighth. JSON logs have
+/// members with another value in each line, which would take the place of clients and paths.
+const ADDED_SHARE: usize = 8;
 
 /// The part of the reserve that one column may use: a sixteenth. Few logs have more columns with
 /// many values.
@@ -83,8 +89,10 @@ impl Values {
     /// ```
     pub fn new(memory_bytes_max: usize) -> Self {
         let schema = Schema::new();
+        let known_columns = schema.columns().len();
         Self {
-            columns: schema.columns().map(|_| ColumnValues::default()).collect(),
+            columns: vec![ColumnValues::default(); known_columns],
+            known_columns,
             schema,
             memory_bytes: 0,
             free_bytes: 0,
@@ -139,18 +147,25 @@ impl Values {
     }
 
     /// Returns the id of a value. An unknown value gets [`REMAINDER`] if the memory limit is
-    /// reached, except for the reserve of [`Self::intern_late`].
+    /// reached, except for the reserve of [`Self::intern_late`], or if the column was added by a format and
+    /// takes an eighth of the memory.
     ///
     /// # Panics
     /// If this data set has no such column.
     pub fn intern(&mut self, column: ColumnId, value: &[u8]) -> u32 {
         let limit = self.memory_bytes_max - self.memory_bytes_max / RESERVE_SHARE;
         let used = self.used_bytes();
+        let is_added = column.index() >= self.known_columns;
         let own = &mut self.columns[column.index()];
         if let Some(id) = own.dictionary.revive(value) {
             return id;
         }
-        if used + Dictionary::cost_bytes(value.len()) > limit {
+        let cost = Dictionary::cost_bytes(value.len());
+        let own_bytes =
+            || own.dictionary.charge_bytes().saturating_sub(own.dictionary.free_bytes());
+        if used + cost > limit
+            || is_added && own_bytes() + cost > self.memory_bytes_max / ADDED_SHARE
+        {
             self.fold(column);
             return REMAINDER;
         }
@@ -283,6 +298,19 @@ mod tests {
             }
         };
         records.map(&mut id_of).collect()
+    }
+
+    #[test]
+    fn an_added_column_leaves_room_for_the_others() {
+        let mut values = Values::new(100_000);
+        let (added, path) = (values.add_text_column("request_id"), Field::Path.column());
+        for number in 0..1_000 {
+            values.intern(added, format!("4bf92f3577b34da6{number}").as_bytes());
+        }
+        assert!(values.is_estimated(added) && values.used_bytes() <= 100_000 / 4);
+        let ids: Vec<u32> =
+            (0..500).map(|number| values.intern(path, format!("/{number}").as_bytes())).collect();
+        assert!(!ids.contains(&REMAINDER) && !values.is_estimated(path));
     }
 
     #[test]

@@ -60,19 +60,29 @@ pub struct SourceSnapshot {
 }
 
 impl SourceSnapshot {
-    /// Returns the note that times are in a zone that the log does not name. It is part of `note`.
-    pub fn local_times_note(&self) -> Option<&'static str> {
-        local_times_note(&self.by_format)
+    /// Returns the note on what the log does not tell: the zone of its times, or the unit of a number. It
+    /// is part of `note`.
+    pub fn format_note(&self) -> Option<String> {
+        format_note(&self.by_format)
     }
 }
 
-/// Returns the note on formats whose times have no zone.
-pub(super) fn local_times_note(by_format: &[(Arc<Format>, u64)]) -> Option<&'static str> {
+/// Returns the note on formats whose times have no zone, or whose durations have no unit.
+pub(super) fn format_note(by_format: &[(Arc<Format>, u64)]) -> Option<String> {
     let are_local = by_format.iter().any(|(format, _)| format.has_local_times());
-    are_local.then_some(
+    let local = are_local.then(|| {
         "its times are local to the machine that wrote them, in a zone that the log does not name; \
-         they are taken as UTC",
-    )
+         they are taken as UTC"
+            .to_owned()
+    });
+    let mut unitless = by_format.iter().flat_map(|(format, _)| format.unitless_members());
+    let unitless = unitless.next().map(|member| {
+        format!(
+            "its numbers under `{member}` have no unit, so they are a field of that name and no times of \
+             requests; name the unit with --format, as in `json:...,request_time={member}(ms)`"
+        )
+    });
+    local.or(unitless)
 }
 
 impl LogSource for SourceSnapshot {

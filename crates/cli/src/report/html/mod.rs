@@ -67,7 +67,7 @@ fn page(report: &Report, sources: &[SourceSnapshot]) -> String {
         Some(comparison) => ranges(report, comparison),
         None => period(report),
     };
-    for note in findings::local_times(sources) {
+    for note in findings::format_notes(sources) {
         page += &format!("<p class=\"dim\">{}.</p>\n", safe(&note));
     }
     page += "</header>\n";

@@ -19,7 +19,7 @@ use crate::schema::RecordKind;
 
 /// The files, the more specific formats first: of two formats that match a log equally well,
 /// detection chooses the earlier.
-const FILES: [&str; 56] = [
+const FILES: [&str; 59] = [
     include_str!("vmain.txt"),
     include_str!("vcombined.txt"),
     include_str!("vcommon.txt"),
@@ -68,6 +68,9 @@ const FILES: [&str; 56] = [
     include_str!("grokjson.txt"),
     include_str!("jsonrequest.txt"),
     include_str!("json.txt"),
+    include_str!("ltsv.txt"),
+    include_str!("lograge.txt"),
+    include_str!("logfmt.txt"),
     include_str!("nginxerror.txt"),
     include_str!("apacheerror.txt"),
     include_str!("apachesyslog.txt"),

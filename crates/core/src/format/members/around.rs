@@ -7,7 +7,7 @@ use super::names::{make_unique, name_beside_line};
 use super::sample::MemberSample;
 use crate::format::compiled::Format;
 use crate::format::detect::{Candidate, Detection};
-use crate::format::program::json::EnvelopeShape;
+use crate::format::program::json::{EnvelopeShape, MemberSyntax};
 
 /// The most members in which a line is looked for.
 const TRIED_MAX: usize = 4;
@@ -43,7 +43,7 @@ pub(in crate::format) fn enveloped_formats<'a>(
 ) -> Vec<Arc<Format>> {
     let (mut sample, mut texts) = (MemberSample::default(), Vec::<Texts>::new());
     for line in lines {
-        sample.add(line, |index, text| {
+        sample.add(MemberSyntax::Json, line, |index, text| {
             texts.resize_with(texts.len().max(index + 1), Texts::default);
             texts[index].add(text, bytes_max);
         });

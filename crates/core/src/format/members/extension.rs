@@ -22,14 +22,8 @@ pub(in crate::format) fn with_members<'a>(
     }
     let mut sample = MemberSample::default();
     for line in lines {
-        match format.wrapper().filter(|wrapper| wrapper.is_escaped()) {
-            Some(wrapper) => {
-                wrapper.inside(line).map(|inside| sample.add(&inside, |_, _| ()));
-            }
-            None => {
-                sample.add(line, |_, _| ());
-            }
-        }
+        let inside = format.wrapper().and_then(|wrapper| wrapper.inside(line));
+        sample.add(program.syntax, inside.as_deref().unwrap_or(line), |_, _| ());
     }
     let is_field = |member: &&Member| is_further(member, program, &sample);
     let paths: Vec<&str> = sample
@@ -45,6 +39,9 @@ pub(in crate::format) fn with_members<'a>(
         definition = json_without_key(&definition, path);
         definition.push_str(&format!(",{name}={path}"));
     }
+    let is_unitless =
+        |path: &&&str| program.entry_of(path).is_some_and(|index| needs_unit(program, index));
+    let unitless = paths.iter().filter(is_unitless).map(|path| (*path).to_owned()).collect();
     let paths = paths.into_iter().map(str::to_owned);
     let members: Vec<_> = names.into_iter().zip(paths).collect();
     let mut format = format.clone();
@@ -54,6 +51,7 @@ pub(in crate::format) fn with_members<'a>(
         format.forget_field(Field::Bytes);
         definition = json_without_field(&definition, Field::Bytes);
     }
+    format.set_unitless_members(unitless);
     format.add_members(&members, definition);
     Some(format)
 }
@@ -63,9 +61,7 @@ pub(in crate::format) fn with_members<'a>(
 fn is_further(member: &Member, program: &JsonProgram, sample: &MemberSample) -> bool {
     let Some(index) = program.entry_of(&member.path) else { return true };
     let entry = &program.entries()[index];
-    if let Reading::Whole(sink) = &entry.reading
-        && sink.needs_unit()
-    {
+    if needs_unit(program, index) {
         return member.evidence.has_bare_numbers();
     }
     let alternatives = program.entries()[..index].iter().rev();
@@ -74,6 +70,11 @@ fn is_further(member: &Member, program: &JsonProgram, sample: &MemberSample) -> 
         let other = sample.get(&other.path).filter(|_| !member.in_lines.is_empty());
         other.is_some_and(|other| member.in_lines.iter().all(|line| other.has_line(*line)))
     })
+}
+
+/// Whether a number has no meaning for an entry, unless it has a unit.
+fn needs_unit(program: &JsonProgram, index: usize) -> bool {
+    matches!(&program.entries()[index].reading, Reading::Whole(sink) if sink.needs_unit())
 }
 
 impl Member {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::format::program::json::{MemberSink, Place, scan, unescape};
+use crate::format::program::json::{MemberSink, MemberSyntax, Place, unescape};
 use crate::format::program::span::Span;
 use crate::format::surroundings::Evidence;
 
@@ -34,13 +34,21 @@ pub(super) struct Member {
 }
 
 impl MemberSample {
-    /// Adds the object in a line, which may have other text before it. Returns whether there is one.
-    /// `each` gets the members' indices and texts, without escapes.
-    pub(super) fn add(&mut self, line: &[u8], mut each: impl FnMut(usize, &[u8])) -> bool {
-        let Some(start) = memchr::memchr(b'{', line) else { return false };
-        let line = &line[start..];
+    /// Adds the members of a line, which may have other text before a JSON object. Returns whether it has
+    /// some. `each` gets the members' indices and texts, without escapes.
+    pub(super) fn add(
+        &mut self,
+        syntax: MemberSyntax,
+        line: &[u8],
+        mut each: impl FnMut(usize, &[u8]),
+    ) -> bool {
+        let start = match syntax {
+            MemberSyntax::Json => memchr::memchr(b'{', line),
+            _ => Some(0),
+        };
+        let Some(line) = start.map(|start| &line[start..]) else { return false };
         let mut found = Found { sample: self, values: Vec::new() };
-        if scan(line, &mut found).is_err() {
+        if syntax.scan(line, &mut found).is_err() {
             return false;
         }
         let values = found.values;

@@ -1,4 +1,5 @@
-//! The JSON notation: `json:time=ts,client=ip|addr,status=code!`.
+//! The JSON notation: `json:time=ts,client=ip|addr,status=code!`, and the same for LTSV (`ltsv:`) and
+//! logfmt (`logfmt:`).
 //!
 //! | item | meaning |
 //! |---|---|
@@ -18,11 +19,28 @@ use crate::field::Field;
 use crate::format::compiled::Format;
 use crate::format::error::FormatError;
 use crate::format::program::Program;
-use crate::format::program::json::{JsonProgram, KeyEntry, Reading};
+use crate::format::program::json::{JsonProgram, KeyEntry, MemberSyntax, Reading};
 use crate::format::program::sink::Sink;
 
-/// The prefix of the notation.
-pub(super) const PREFIX: &str = "json:";
+/// The prefixes of the notation.
+const PREFIXES: [(&str, MemberSyntax); 3] = [
+    ("json:", MemberSyntax::Json),
+    ("ltsv:", MemberSyntax::Ltsv),
+    ("logfmt:", MemberSyntax::Logfmt),
+];
+
+/// The prefix of a definition, and the syntax of its lines.
+pub(super) fn prefix_of(definition: &str) -> Option<(&'static str, MemberSyntax)> {
+    let trimmed = definition.trim_start();
+    PREFIXES.into_iter().find(|(prefix, _)| trimmed.starts_with(prefix))
+}
+
+/// The parts of a definition: up to its prefix, and its items.
+fn split_prefix(definition: &str) -> (&str, &str) {
+    let spaces = definition.len() - definition.trim_start().len();
+    let prefix = prefix_of(definition).map_or(0, |(prefix, _)| prefix.len());
+    definition.split_at(spaces + prefix)
+}
 
 /// The number of fields that a format may have: each becomes a column, and servers log a few
 /// dozen.
@@ -79,8 +97,9 @@ pub(super) fn compile(definition: &str) -> Result<Format, FormatError> {
     fields.extend(Field::NUMBERS);
     fields.push(Field::Time);
     fields.retain(|field| entries.iter().any(|entry| entry.reading.fills(*field)));
-    let program = Program::Json(JsonProgram::new(entries, required, may_lack_request));
-    Ok(Format::new(definition, fields, extra_fields, program))
+    let mut program = JsonProgram::new(entries, required, may_lack_request);
+    program.syntax = prefix_of(definition).map(|(_, syntax)| syntax).unwrap_or_default();
+    Ok(Format::new(definition, fields, extra_fields, Program::Json(program)))
 }
 
 /// The definition without a key, which is one of several alternatives and has no mark after it.
@@ -92,19 +111,33 @@ pub(in crate::format) fn without_key(definition: &str, path: &str) -> String {
         let keys: Vec<&str> = keys.into_iter().filter(is_other).collect();
         (!keys.is_empty()).then(|| format!("{name}={}", keys.join("|")))
     };
-    let start = definition.find(PREFIX).map_or(0, |at| at + PREFIX.len());
-    let items = split_outside_parentheses(&definition[start..], ',');
+    let (prefix, items) = split_prefix(definition);
+    let items = split_outside_parentheses(items, ',');
     let items: Vec<String> = items.into_iter().filter_map(item).collect();
-    format!("{PREFIX}{}", items.join(","))
+    format!("{prefix}{}", items.join(","))
+}
+
+/// The item of the delimited notation for a column with the name of a key: `client=ip`.
+pub(in crate::format) fn item_of(definition: &str, column: &str) -> Option<String> {
+    let items = split_outside_parentheses(split_prefix(definition).1, ',');
+    items.into_iter().find_map(|item| {
+        let (field, keys) = item.split_once('=')?;
+        let mut keys = split_outside_parentheses(keys, '|').into_iter();
+        let key = keys.find(|key| split_kind(key).0.eq_ignore_ascii_case(column))?;
+        let kind = split_kind(key).1.map_or(String::new(), |kind| format!("({kind})"));
+        // Parentheses would be those of a kind.
+        let column = column.split('(').next().unwrap_or_default();
+        Some(format!("{field}={column}{kind}"))
+    })
 }
 
 /// The definition without a field.
 pub(in crate::format) fn without_field(definition: &str, field: Field) -> String {
-    let start = definition.find(PREFIX).map_or(0, |at| at + PREFIX.len());
+    let (prefix, items) = split_prefix(definition);
     let is_other = |item: &&str| !item.starts_with(&format!("{}=", field.name()));
-    let items = split_outside_parentheses(&definition[start..], ',');
+    let items = split_outside_parentheses(items, ',');
     let items: Vec<&str> = items.into_iter().filter(is_other).collect();
-    format!("{PREFIX}{}", items.join(","))
+    format!("{prefix}{}", items.join(","))
 }
 
 /// One item, `field=key|key`, with or without a mark.
@@ -121,7 +154,7 @@ struct Pair<'a> {
 
 /// Splits a definition into its items, and refuses a field that is there twice.
 fn pairs(definition: &str) -> Result<Vec<Pair<'_>>, FormatError> {
-    let start = definition.find(PREFIX).map_or(0, |at| at + PREFIX.len());
+    let start = split_prefix(definition).0.len();
     let mut pairs: Vec<Pair<'_>> = Vec::new();
     let mut at = start;
     for text in split_outside_parentheses(&definition[start..], ',') {

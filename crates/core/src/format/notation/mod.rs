@@ -2,7 +2,7 @@
 //!
 //! | a definition that | is in the notation | module |
 //! |---|---|---|
-//! | begins with `json:` | JSON keys | `json` |
+//! | begins with `json:`, `ltsv:` or `logfmt:` | keys | `json` |
 //! | begins with `spaces:`, `tabs:` or `csv:` | delimited values | `delimited` |
 //! | begins with a directive, `#Fields:` | W3C extended log format | `w3c` |
 //! | begins with `LogFormat` | Apache | `apache` |
@@ -41,7 +41,9 @@ mod positioned;
 mod quotes;
 pub(super) mod w3c;
 
-pub(super) use self::json::{without_field as json_without_field, without_key as json_without_key};
+pub(super) use self::json::{
+    item_of as json_item_of, without_field as json_without_field, without_key as json_without_key,
+};
 use super::compiled::Format;
 use super::error::FormatError;
 
@@ -56,7 +58,7 @@ pub(super) fn name_of(definition: &str) -> Option<&str> {
 /// If the definition is in a notation and has a mistake.
 pub(super) fn compile(definition: &str) -> Option<Result<Format, FormatError>> {
     let trimmed = definition.trim();
-    if trimmed.starts_with(json::PREFIX) {
+    if json::prefix_of(trimmed).is_some() {
         return Some(json::compile(definition));
     }
     if let Some((separator, prefix_length)) = delimited::separator_of(trimmed) {

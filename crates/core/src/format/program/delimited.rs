@@ -70,6 +70,8 @@ pub(in crate::format) enum Directives {
     /// Lines that begin with `#` (<https://www.w3.org/TR/WD-logfile.html>). `#Fields:` names the
     /// values of the lines after it, if its list has `required_field`.
     W3c { required_field: Option<&'static str> },
+    /// Lines that begin with `#`, which change nothing.
+    Comments,
     /// The names of the columns: a line that begins with this name, in quotes or without.
     Header(Box<str>),
 }
@@ -101,7 +103,7 @@ impl DelimitedProgram {
         let line = without_byte_order_mark(line);
         match &self.directives {
             Directives::None => false,
-            Directives::W3c { .. } => line.first() == Some(&b'#'),
+            Directives::W3c { .. } | Directives::Comments => line.first() == Some(&b'#'),
             Directives::Header(name) => {
                 let line = line.strip_prefix(b"\"").unwrap_or(line);
                 let rest = line.strip_prefix(name.as_bytes());

@@ -1,7 +1,8 @@
 //! The values of a line at the keys of a format.
 
 use super::keys::{Keys, Place};
-use super::scan::{Fault, MemberSink, ScannedObject, scan};
+use super::pairs::MemberSyntax;
+use super::scan::{Fault, MemberSink, ScannedObject};
 use crate::format::program::span::Span;
 
 /// The ranges of the values of a line, by the entries of a format.
@@ -23,6 +24,7 @@ impl FoundValues {
     /// Scans a line. `entries` is the number of entries of `keys`. A `null` is no value.
     pub(in crate::format) fn scan(
         &mut self,
+        syntax: MemberSyntax,
         line: &[u8],
         keys: &Keys,
         entries: usize,
@@ -33,7 +35,7 @@ impl FoundValues {
             bits.resize(entries.div_ceil(64), 0);
         }
         self.others = None;
-        scan(line, &mut Finder { keys, found: self })
+        syntax.scan(line, &mut Finder { keys, found: self })
     }
 
     /// The value of an entry.

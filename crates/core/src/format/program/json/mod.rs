@@ -1,4 +1,4 @@
-//! Formats whose lines are JSON objects (RFC 8259).
+//! Formats whose lines are JSON objects (RFC 8259), or keys and values in another syntax.
 //!
 //! A line is scanned once. The scan notes the ranges of the scalars at the keys of the format;
 //! they are read after the whole object has turned out to be valid. Texts are stored as they
@@ -26,6 +26,7 @@ mod envelope;
 mod escape;
 mod found;
 mod keys;
+mod pairs;
 mod reading;
 mod scan;
 mod string_end;
@@ -35,6 +36,7 @@ pub(crate) use escape::DecodeBuffer;
 pub(in crate::format) use escape::unescape;
 pub(in crate::format) use found::FoundValues;
 pub(in crate::format) use keys::{Keys, Place};
+pub(in crate::format) use pairs::MemberSyntax;
 pub(in crate::format) use reading::Reading;
 pub(in crate::format) use scan::{MemberSink, scan};
 
@@ -53,6 +55,7 @@ pub(in crate::format) const UNREAD_MEMBERS: &str = "unread_members";
 /// Reads lines that are JSON objects.
 #[derive(Debug, Clone)]
 pub(in crate::format) struct JsonProgram {
+    pub(in crate::format) syntax: MemberSyntax,
     keys: Keys,
     entries: Vec<KeyEntry>,
     /// A line must have a value for at least one entry of each list.
@@ -122,7 +125,8 @@ impl JsonProgram {
         }
         let keys = Keys::new(entries.iter().map(|entry| entry.path.as_str()));
         let (more, unread) = (None, None);
-        Self { keys, entries, requirements, more, unread, kind: RecordKind::Request }
+        let (syntax, kind) = (MemberSyntax::Json, RecordKind::Request);
+        Self { syntax, keys, entries, requirements, more, unread, kind }
     }
 
     /// Reads a line into an empty record. Texts with escapes are decoded into `decoded`.
@@ -149,7 +153,7 @@ impl JsonProgram {
         state: &mut LineState,
     ) -> Result<(), Mismatch> {
         let object = found
-            .scan(line, &self.keys, self.entries.len())
+            .scan(self.syntax, line, &self.keys, self.entries.len())
             .map_err(|fault| Mismatch::new(fault.at, Reason::Json(fault.message)))?;
         if let Some(index) = self.requirements.iter().position(|one| !self.has(one, line, found)) {
             return Err(Mismatch::new(object.end, Reason::Missing(index as u16)));

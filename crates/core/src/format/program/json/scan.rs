@@ -302,12 +302,12 @@ impl<S: MemberSink> Scanner<'_, S> {
 
 #[cfg(test)]
 mod tests {
-    use crate::format::program::json::{FoundValues, Keys};
+    use crate::format::program::json::{FoundValues, Keys, MemberSyntax};
 
     fn values<'a>(line: &'a str, paths: &[&str]) -> Vec<Option<&'a str>> {
         let keys = Keys::new(paths.iter().copied());
         let mut found = FoundValues::default();
-        found.scan(line.as_bytes(), &keys, paths.len()).unwrap();
+        found.scan(MemberSyntax::Json, line.as_bytes(), &keys, paths.len()).unwrap();
         let text = |entry| std::str::from_utf8(found.get(entry)?.of(line.as_bytes())).ok();
         (0..paths.len()).map(text).collect()
     }
@@ -359,7 +359,8 @@ mod tests {
             (r#"{a:1}"#, 1),
             (&deep, 320),
         ] {
-            let fault = FoundValues::default().scan(line.as_bytes(), &keys, 0).unwrap_err();
+            let mut found = FoundValues::default();
+            let fault = found.scan(MemberSyntax::Json, line.as_bytes(), &keys, 0).unwrap_err();
             assert_eq!(fault.at, at, "{line}: {}", fault.message);
         }
     }
