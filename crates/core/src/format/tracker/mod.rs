@@ -229,6 +229,9 @@ pub struct FormatFinding {
 /// log, and further detection would only slow it down.
 const DETECTION_BYTES_MAX: usize = 16 << 20;
 
+/// The most formats that are remembered after a drift.
+const EARLIER_MAX: usize = 32;
+
 impl FormatTracker {
     /// The bytes that a format is detected in. Callers collect as many before they call
     /// [`Self::track`], so that the result does not depend on the pieces in which they arrive.
@@ -432,6 +435,10 @@ impl FormatTracker {
         if let State::Known(before) = std::mem::replace(&mut self.state, State::Known(next)) {
             if !before.may_change() {
                 companions.push(before.base().clone());
+            }
+            // The fields of a format are found in its lines, so there may be any number of formats.
+            if self.earlier.len() == EARLIER_MAX {
+                self.earlier.remove(0);
             }
             self.earlier.push(before);
         }
