@@ -7,7 +7,7 @@ use crate::field::Field;
 use crate::format::compiled::Format;
 use crate::format::notation::{json_without_field, json_without_key};
 use crate::format::program::Program;
-use crate::format::program::json::{JsonProgram, Reading};
+use crate::format::program::json::JsonProgram;
 
 /// The format with a field for each further member of the objects in these lines; `None` if the format
 /// is not one of JSON objects.
@@ -34,14 +34,18 @@ pub(in crate::format) fn with_members<'a>(
         .collect();
     let mut names: Vec<String> = paths.iter().map(|path| field_name(path)).collect();
     make_unique(&mut names, format.extra_fields());
+    let is_unitless = |path: &&&str| {
+        program.entry_of(path).is_some_and(|index| program.entries()[index].reading.needs_unit())
+    };
+    let unitless: Vec<String> =
+        paths.iter().filter(is_unitless).map(|path| (*path).to_owned()).collect();
     let mut definition = format.definition().to_owned();
     for (name, path) in names.iter().zip(&paths) {
-        definition = json_without_key(&definition, path);
+        if unitless.iter().any(|unitless| unitless == path) {
+            definition = json_without_key(&definition, path);
+        }
         definition.push_str(&format!(",{name}={path}"));
     }
-    let is_unitless =
-        |path: &&&str| program.entry_of(path).is_some_and(|index| needs_unit(program, index));
-    let unitless = paths.iter().filter(is_unitless).map(|path| (*path).to_owned()).collect();
     let paths = paths.into_iter().map(str::to_owned);
     let members: Vec<_> = names.into_iter().zip(paths).collect();
     let mut format = format.clone();
@@ -61,7 +65,7 @@ pub(in crate::format) fn with_members<'a>(
 fn is_further(member: &Member, program: &JsonProgram, sample: &MemberSample) -> bool {
     let Some(index) = program.entry_of(&member.path) else { return true };
     let entry = &program.entries()[index];
-    if needs_unit(program, index) {
+    if entry.reading.needs_unit() {
         return member.evidence.has_bare_numbers();
     }
     let alternatives = program.entries()[..index].iter().rev();
@@ -70,11 +74,6 @@ fn is_further(member: &Member, program: &JsonProgram, sample: &MemberSample) -> 
         let other = sample.get(&other.path).filter(|_| !member.in_lines.is_empty());
         other.is_some_and(|other| member.in_lines.iter().all(|line| other.has_line(*line)))
     })
-}
-
-/// Whether a number has no meaning for an entry, unless it has a unit.
-fn needs_unit(program: &JsonProgram, index: usize) -> bool {
-    matches!(&program.entries()[index].reading, Reading::Whole(sink) if sink.needs_unit())
 }
 
 impl Member {

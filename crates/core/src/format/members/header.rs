@@ -56,7 +56,11 @@ fn compile<'a>(prefix: &str, names: impl Iterator<Item = &'a str>) -> Option<For
         let known = json_item_of(json.definition(), name).filter(|item| !item.ends_with("(unit)"));
         known.unwrap_or_else(|| field_name(name))
     };
-    let items: Vec<String> = names.iter().map(item).collect();
+    let mut items: Vec<String> = names.iter().map(item).collect();
+    // A URL fills the host too, unless a column has it.
+    if items.iter().any(|item| item.starts_with("host=")) {
+        items.iter_mut().for_each(|item| *item = item.replace("(url)", ""));
+    }
     let format = Format::parse(&format!("{prefix}{}", items.join(","))).ok()?;
     let is_log = format.fills(Field::Time)
         && [Field::Status, Field::Path, Field::Request].iter().any(|field| format.fills(*field));

@@ -58,6 +58,8 @@ pub(in crate::format) struct JsonProgram {
     pub(in crate::format) syntax: MemberSyntax,
     keys: Keys,
     entries: Vec<KeyEntry>,
+    /// The extra field that the value of an entry is as well, by entry.
+    copies: Vec<Option<usize>>,
     /// A line must have a value for at least one entry of each list.
     requirements: Vec<Requirement>,
     /// The extra field for the members that have no entry.
@@ -99,11 +101,14 @@ impl JsonProgram {
     /// the time are required. If the format has a status or a request line, one of them is
     /// required too, unless `may_lack_request`. Otherwise other lines of a program in JSON would be
     /// read as requests.
+    ///
+    /// A key that is an extra field, and another field too, is read as both.
     pub(in crate::format) fn new(
         entries: Vec<KeyEntry>,
         mut required_groups: Vec<usize>,
         may_lack_request: bool,
     ) -> Self {
+        let (entries, copies) = split_copies(entries);
         let group_filled_with = |field| {
             entries.iter().find(|entry| entry.reading.fills(field)).map(|entry| entry.group)
         };
@@ -116,6 +121,7 @@ impl JsonProgram {
         };
         let requirement = |group| Requirement { entries: members(group), is_request: false };
         let mut requirements: Vec<_> = required_groups.iter().map(requirement).collect();
+        requirements.retain(|requirement| !requirement.entries.is_empty());
         let one_of = [Field::Status, Field::Request].map(group_filled_with);
         let one_of: Vec<usize> = one_of.into_iter().flatten().collect();
         let is_required = one_of.iter().any(|group| required_groups.contains(group));
@@ -126,7 +132,7 @@ impl JsonProgram {
         let keys = Keys::new(entries.iter().map(|entry| entry.path.as_str()));
         let (more, unread) = (None, None);
         let (syntax, kind) = (MemberSyntax::Json, RecordKind::Request);
-        Self { syntax, keys, entries, requirements, more, unread, kind }
+        Self { syntax, keys, entries, copies, requirements, more, unread, kind }
     }
 
     /// Reads a line into an empty record. Texts with escapes are decoded into `decoded`.
@@ -161,16 +167,23 @@ impl JsonProgram {
         let mut last_group = None;
         for index in found.entries() {
             let (entry, Some(span)) = (&self.entries[index], found.get(index)) else { continue };
-            if Some(entry.group) == last_group
-                || span.is_empty() && entry.reading.needs_value()
-                || matches!(entry.reading, Reading::Whole(Sink::Skip))
-            {
+            let is_void = span.is_empty() && entry.reading.needs_value();
+            let is_skipped = matches!(entry.reading, Reading::Whole(Sink::Skip));
+            let is_read = Some(entry.group) != last_group && !is_void && !is_skipped;
+            let copy = self.copies[index];
+            if !is_read && copy.is_none() {
                 continue;
             }
             let value = match span.of(line) {
                 text if object.has_escapes && memchr(b'\\', text).is_some() => decoded.decode(text),
                 text => text,
             };
+            if let Some(extra) = copy {
+                record.set_extra(extra, value);
+            }
+            if !is_read {
+                continue;
+            }
             match entry.reading.read(value, record, state) {
                 Ok(()) if entry.group == ALONE => {}
                 Ok(()) => last_group = Some(entry.group),
@@ -231,13 +244,18 @@ impl JsonProgram {
         }
     }
 
-    /// Adds a key whose value is the extra field `extra`. A key of the program becomes that field.
+    /// Adds a key whose value is the extra field `extra`. A number that needs a unit is only that; another
+    /// key of the program is read as before, and is that field too.
     pub(in crate::format) fn add_member(&mut self, path: &str, extra: usize) {
         let reading = Reading::Whole(Sink::Extra(extra));
         let entry = KeyEntry { path: path.to_owned(), group: ALONE, reading };
         match self.entry_of(path) {
-            Some(index) => self.entries[index] = entry,
-            None => self.entries.push(entry),
+            Some(index) if self.entries[index].reading.needs_unit() => self.entries[index] = entry,
+            Some(index) => self.copies[index] = Some(extra),
+            None => {
+                self.entries.push(entry);
+                self.copies.push(None);
+            }
         }
     }
 
@@ -301,4 +319,20 @@ impl JsonProgram {
     pub(in crate::format) fn has_time(&self) -> bool {
         self.entries.iter().any(|entry| entry.reading.fills(Field::Time))
     }
+}
+
+/// The entries without those of extra fields whose key another entry has, and these fields by entry.
+fn split_copies(entries: Vec<KeyEntry>) -> (Vec<KeyEntry>, Vec<Option<usize>>) {
+    let (mut kept, mut copies) = (Vec::<KeyEntry>::new(), Vec::new());
+    for entry in entries {
+        let same = kept.iter().position(|other| other.path.eq_ignore_ascii_case(&entry.path));
+        match (same, &entry.reading) {
+            (Some(index), Reading::Whole(Sink::Extra(extra))) => copies[index] = Some(*extra),
+            _ => {
+                kept.push(entry);
+                copies.push(None);
+            }
+        }
+    }
+    (kept, copies)
 }

@@ -20,6 +20,11 @@ impl Reading {
         }
     }
 
+    /// Whether a number has no meaning, unless it has a unit.
+    pub(in crate::format) fn needs_unit(&self) -> bool {
+        matches!(self, Self::Whole(sink) if sink.needs_unit())
+    }
+
     /// Whether the value fills `field`.
     pub(in crate::format) fn fills(&self, field: Field) -> bool {
         match self {
