@@ -210,7 +210,10 @@ fn enveloped_candidates(
     if objects == ENVELOPES_MAX || !candidates.first().is_some_and(may_be_inside) {
         return Vec::new();
     }
-    let inside = |bytes: &[u8]| detect_inside(bytes, objects + 1);
+    let inside = |bytes: &[u8]| {
+        let detection = detect_inside(bytes, objects + 1);
+        detection.best().map(|best| (best.fields, best.format.clone()))
+    };
     let formats = enveloped_formats(first_lines(bytes), BYTES_MAX, inside);
     let mut found = ranked(&formats, bytes, lines_before);
     found.retain(|candidate| candidate.parsed_lines > 0);

@@ -6,8 +6,8 @@ use super::MEMBERS_MAX;
 use super::names::{make_unique, name_beside_line};
 use super::sample::MemberSample;
 use crate::format::compiled::Format;
-use crate::format::detect::{Candidate, Detection};
-use crate::format::program::json::{EnvelopeShape, MemberSyntax};
+use crate::format::program::json::EnvelopeShape;
+use crate::format::program::keyed::MemberSyntax;
 
 /// The most members in which a line is looked for.
 const TRIED_MAX: usize = 4;
@@ -34,12 +34,12 @@ struct Texts {
     bytes: Vec<u8>,
 }
 
-/// The formats of lines that stand in a member of the objects in these lines. `detect` is the detection
-/// of the format of the lines inside, and `bytes_max` the most bytes for it.
+/// The formats of lines that stand in a member of the objects in these lines. `detect` returns
+/// the format of the lines inside and the number of fields that it reads, and `bytes_max` the most bytes for it.
 pub(in crate::format) fn enveloped_formats<'a>(
     lines: impl Iterator<Item = &'a [u8]>,
     bytes_max: usize,
-    detect: impl Fn(&[u8]) -> Detection,
+    detect: impl Fn(&[u8]) -> Option<(u64, Arc<Format>)>,
 ) -> Vec<Arc<Format>> {
     let (mut sample, mut texts) = (MemberSample::default(), Vec::<Texts>::new());
     for line in lines {
@@ -52,9 +52,8 @@ pub(in crate::format) fn enveloped_formats<'a>(
         (0..texts.len()).filter(|index| texts[*index].lines > 0).collect();
     indices.sort_by_key(|index| std::cmp::Reverse(texts[*index].bytes.len()));
     let inside = |index: &usize| {
-        let detection = detect(&texts[*index].bytes);
-        let Candidate { format, fields, .. } = detection.best()?;
-        Some((*fields, *index, format.clone()))
+        let (fields, format) = detect(&texts[*index].bytes)?;
+        Some((fields, *index, format))
     };
     let best = indices.iter().take(TRIED_MAX).filter_map(inside).max_by_key(|(fields, ..)| *fields);
     let format =

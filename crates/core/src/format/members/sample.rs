@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::format::program::json::{MemberSink, MemberSyntax, Place, unescape};
+use crate::format::program::keyed::{MemberSink, MemberSyntax, Place, unescape};
 use crate::format::program::span::Span;
 use crate::format::surroundings::Evidence;
 

@@ -19,7 +19,8 @@ use crate::field::Field;
 use crate::format::compiled::Format;
 use crate::format::error::FormatError;
 use crate::format::program::Program;
-use crate::format::program::json::{JsonProgram, KeyEntry, MemberSyntax, Reading};
+use crate::format::program::json::{JsonProgram, KeyEntry, Reading};
+use crate::format::program::keyed::MemberSyntax;
 use crate::format::program::sink::Sink;
 
 /// The prefixes of the notation.

@@ -32,6 +32,7 @@ pub(super) mod directive;
 pub(super) mod handwritten;
 pub(super) mod head;
 pub(super) mod json;
+pub(super) mod keyed;
 pub(super) mod line_program;
 pub(super) mod mismatch;
 pub(super) mod packed;
@@ -44,7 +45,8 @@ pub(super) mod wrapper;
 
 use self::delimited::DelimitedProgram;
 use self::handwritten::HandwrittenProgram;
-use self::json::{DecodeBuffer, JsonProgram};
+use self::json::JsonProgram;
+use self::keyed::DecodeBuffer;
 use self::line_program::LineProgram;
 use self::mismatch::{Explanation, Mismatch};
 use self::packed::PackedProgram;

@@ -16,7 +16,7 @@
 
 use std::sync::Arc;
 
-use super::json::FoundValues;
+use super::keyed::FoundValues;
 use crate::field::Field;
 use crate::record::Record;
 use crate::value::{

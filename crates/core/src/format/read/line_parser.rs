@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::staleness::Staleness;
 use crate::format::compiled::Format;
 use crate::format::program::Program;
-use crate::format::program::json::DecodeBuffer;
+use crate::format::program::keyed::DecodeBuffer;
 use crate::format::program::mismatch::{Mismatch, Reason};
 use crate::format::program::quoted_line::QuotedLine;
 use crate::format::program::sink::LineState;

@@ -9,7 +9,8 @@
 //! clouds. The line is decoded into the buffer for decoded values, so a record borrows from there. Its own
 //! time counts; that of the object only if the line has none.
 
-use super::{DecodeBuffer, JsonProgram, KeyEntry, Reading};
+use super::{JsonProgram, KeyEntry, Reading};
+use crate::format::program::keyed::DecodeBuffer;
 use crate::format::program::mismatch::{Mismatch, Reason};
 use crate::format::program::sink::{LineState, Sink};
 use crate::record::Record;

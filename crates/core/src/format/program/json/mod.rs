@@ -2,7 +2,7 @@
 //!
 //! A line is scanned once. The scan notes the ranges of the scalars at the keys of the format;
 //! they are read after the whole object has turned out to be valid. Texts are stored as they
-//! are between their quotes; those with escapes are decoded ([`escape`]).
+//! are between their quotes; those with escapes are decoded ([`super::keyed`]).
 //!
 //! ```text
 //! keys      client, request.path, took
@@ -23,25 +23,14 @@
 //! as a size of -1, is absent, and its key is named in a field ([`UNREAD_MEMBERS`]); the request stays.
 
 mod envelope;
-mod escape;
-mod found;
-mod keys;
-mod pairs;
 mod reading;
-mod scan;
-mod string_end;
 
 pub(in crate::format) use envelope::{Envelope, EnvelopeShape};
-pub(crate) use escape::DecodeBuffer;
-pub(in crate::format) use escape::unescape;
-pub(in crate::format) use found::FoundValues;
-pub(in crate::format) use keys::{Keys, Place};
-pub(in crate::format) use pairs::MemberSyntax;
 pub(in crate::format) use reading::Reading;
-pub(in crate::format) use scan::{MemberSink, scan};
 
 use memchr::memchr;
 
+use super::keyed::{DecodeBuffer, FoundValues, Keys, MemberSyntax};
 use super::line_program::LineProgram;
 use super::mismatch::{Explanation, Mismatch, Reason};
 use super::sink::{LineState, Sink};

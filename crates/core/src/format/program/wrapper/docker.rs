@@ -11,7 +11,7 @@
 //! The driver writes a time too, but it is that of the driver and not of the request, and a line
 //! that has to be unwrapped first has lost it.
 
-use crate::format::program::json::{Keys, MemberSink, Place, scan, unescape};
+use crate::format::program::keyed::{Keys, MemberSink, Place, scan, unescape};
 use crate::format::program::mismatch::{Mismatch, Reason};
 use crate::format::program::span::Span;
 

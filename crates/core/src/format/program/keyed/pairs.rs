@@ -108,7 +108,7 @@ fn quoted_end(line: &[u8], start: usize) -> Result<(usize, bool), Fault> {
 #[cfg(test)]
 mod tests {
     use super::MemberSyntax;
-    use crate::format::program::json::{FoundValues, Keys};
+    use crate::format::program::keyed::{FoundValues, Keys};
 
     fn values(syntax: MemberSyntax, line: &str) -> Result<Vec<Option<&str>>, usize> {
         let keys = Keys::new(["a", "b", "c"].into_iter());

@@ -302,7 +302,7 @@ impl<S: MemberSink> Scanner<'_, S> {
 
 #[cfg(test)]
 mod tests {
-    use crate::format::program::json::{FoundValues, Keys, MemberSyntax};
+    use crate::format::program::keyed::{FoundValues, Keys, MemberSyntax};
 
     fn values<'a>(line: &'a str, paths: &[&str]) -> Vec<Option<&'a str>> {
         let keys = Keys::new(paths.iter().copied());
