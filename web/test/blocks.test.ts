@@ -203,11 +203,23 @@ describe("a rule in force that is tried", () => {
       target: { value: "POST /login", requests: 4 },
       user_agent: { value: "curl/8", requests: 9 },
     };
-    const good = { is_human: false, good: ["search_crawler" as const] };
-    expect(looksText(client({ before, looks: good }))).toBe(
-      "Looks good: search crawler; agent curl/8; most often POST /login (4 of 9).",
+    const crawler = {
+      client: "192.0.2.1",
+      looks: "crawler" as const,
+      good: ["search_crawler" as const, "named_network" as const],
+      agent: "Googlebot",
+      first_path: "/robots.txt",
+      requests: 1200,
+      errors: 60,
+    };
+    expect(looksText(client({ before, profile: crawler }))).toBe(
+      "Looks like: crawler (claimed), in a network that you named; Googlebot; 1,200 requests in all, " +
+        "5.0% with errors, the first for /robots.txt; before the first block most often POST /login (4 of 9).",
     );
-    expect(looksText(client({ looks: { is_human: true, good: [] } }))).toBe("Looks like a person.");
+    const person = { client: "192.0.2.1", looks: "person" as const, requests: 1, errors: 0 };
+    expect(looksText(client({ profile: person }))).toBe(
+      "Looks like: person; 1 request in all, none with errors.",
+    );
     expect(looksText(client())).toBe("");
   });
 });

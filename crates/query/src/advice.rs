@@ -5,9 +5,9 @@ use std::sync::atomic::AtomicBool;
 
 use weir_core::Values;
 use weir_rules::LimitSweep;
-use weir_view::{GridRate, LimitAdvice, LimitGrid, NotedClient};
+use weir_view::{ClientLooks, GoodReason, GridRate, LimitAdvice, LimitGrid, NotedClient};
 
-use crate::client_traits::{ClientAssessment, ClientTraits};
+use crate::clients::{ClientAssessment, ClientTraits};
 use crate::limit_curve::{suggestion, sweep_grid};
 use crate::snapshot_work::Interruption;
 
@@ -42,15 +42,15 @@ pub(crate) fn advice<'k>(
         let key = key(*number)?;
         let client = traits.assess(key, values).filter(|client| is_fitting(*client))?;
         let key = String::from_utf8_lossy(key).into_owned();
-        Some(NotedClient { key, peak: peaks[*number], is_signed_in: client.is_signed_in() })
+        let is_signed_in = client.reasons().contains(&GoodReason::SignedIn);
+        Some(NotedClient { key, peak: peaks[*number], is_signed_in })
     };
-    let is_attack = |client: ClientAssessment| !client.is_human() && !client.is_good();
+    let is_person = |client: ClientAssessment| client.looks() == ClientLooks::Person;
+    let is_attack = |client: ClientAssessment| !is_person(client) && !client.is_good();
     Some(LimitAdvice {
         suggestion,
         at: 0,
-        busiest_human: within
-            .iter()
-            .find_map(|number| noted_client(number, &ClientAssessment::is_human)),
+        busiest_human: within.iter().find_map(|number| noted_client(number, &is_person)),
         slowest_attack: over.iter().rev().find_map(|number| noted_client(number, &is_attack)),
     })
 }

@@ -4,7 +4,7 @@ use weir_core::Values;
 use weir_rules::{LimitSweep, RuleReport, Trip, Verdict};
 use weir_view::{Collateral, GoodClient, GoodReason, ReasonCount};
 
-use crate::client_traits::{ClientAssessment, ClientTraits};
+use crate::clients::{ClientAssessment, ClientTraits};
 
 /// The maximum number of listed good clients that trip a rule.
 const LISTED_MAX: usize = 500;

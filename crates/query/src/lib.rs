@@ -28,8 +28,7 @@
 mod advice;
 mod blocks;
 mod cache;
-mod client_profile;
-mod client_traits;
+mod clients;
 mod collateral;
 mod comparison;
 mod counter;
@@ -53,12 +52,13 @@ mod source_lines;
 mod spread;
 mod suggested_setting;
 mod tallies;
+mod value_classes;
 
 pub use blocks::{
     BLOCKED_ADDRESSES_MAX, BlockCensus, BlockHistories, BlockedAddresses, blocks, blocks_report,
     filter_and_zone,
 };
-pub use client_profile::ClientRequests;
+pub use clients::ClientRequests;
 pub use evaluator::{Answer, Evaluator, report};
 pub use export::{
     ExportCounts, ExportError, ExportFormat, LinePlace, LinePlaces, RowExport, SegmentExport,

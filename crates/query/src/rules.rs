@@ -13,7 +13,7 @@ use weir_rules::{Events, LimitSweep, Line, LineTally, LogCounts, MissingField, R
 use weir_view::{Collateral, LimitAdvice, LimitCurve, LimitGrid, ReplayedRule};
 
 use crate::advice::{advice, grid};
-use crate::client_traits::ClientTraits;
+use crate::clients::ClientTraits;
 use crate::collateral::{collateral, good_peaks};
 use crate::limit_curve::limit_curve;
 use crate::question::{ParsedQuery, QueryError};

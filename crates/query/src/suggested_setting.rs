@@ -67,6 +67,5 @@ fn by_peak(sweep: &LimitSweep, rate: i64) -> Vec<(usize, f64)> {
 }
 
 fn is_spared(client: &ClientProfile) -> bool {
-    client.looks == ClientLooks::Person
-        || client.looks != ClientLooks::Attack && !client.good.is_empty()
+    client.looks == ClientLooks::Person || !client.good.is_empty()
 }

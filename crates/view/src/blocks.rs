@@ -9,14 +9,14 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 use crate::bytes::{hex_if_needed, lossy_text};
-use crate::collateral::GoodReason;
+use crate::client_profile::ClientProfile;
 use crate::number::{rounded, separated, share, span};
 
 /// The maximum length of names and paths in sentences, in characters.
 const SENTENCE_TEXT_MAX: usize = 60;
 
 /// A question about blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct BlocksQuestion {
     /// The window before the first block of an address in which its requests count, in seconds; at
@@ -27,6 +27,10 @@ pub struct BlocksQuestion {
     /// estimate it.
     #[serde(default)]
     pub clock_offset_s: Option<i64>,
+    /// Addresses and networks, such as `192.0.2.0/24`, whose clients are good.
+    #[serde(default)]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<String>>"))]
+    pub good_networks: Vec<String>,
 }
 
 fn window_s() -> u64 {
@@ -43,7 +47,7 @@ impl BlocksQuestion {
 
 impl Default for BlocksQuestion {
     fn default() -> Self {
-        Self { window_s: 600, clock_offset_s: None }
+        Self { window_s: 600, clock_offset_s: None, good_networks: Vec::new() }
     }
 }
 
@@ -179,20 +183,10 @@ pub struct BlockedClient {
     pub after: BlockedActivity,
     /// A summary as a sentence, with texts from the log.
     pub sentence: String,
-    /// What its requests look like. Only on the page, and only for addresses.
+    /// What all of its requests say about it. Left out if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
-    pub looks: Option<BlockedLooks>,
-}
-
-/// What the requests of a client look like, all of those in the data.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-pub struct BlockedLooks {
-    /// Whether it looks like a person with a browser.
-    pub is_human: bool,
-    /// Why it looks good; empty if it does not.
-    pub good: Vec<GoodReason>,
+    pub profile: Option<ClientProfile>,
 }
 
 /// A rule that blocked an address.

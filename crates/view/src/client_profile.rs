@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::collateral::GoodReason;
+use crate::number::{separated, share};
 
 /// What the requests of a client in a log say about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +51,40 @@ pub enum ClientLooks {
     Unknown,
 }
 
+impl ClientProfile {
+    /// What it looks like and why it is good, such as `person, signed in`.
+    pub fn marks(&self) -> String {
+        let mut marks = vec![self.looks.word()];
+        marks.extend(self.good.iter().filter_map(|reason| match reason {
+            GoodReason::SignedIn => Some("signed in"),
+            GoodReason::NamedNetwork => Some("named good"),
+            // What it looks like says so already.
+            GoodReason::SearchCrawler | GoodReason::Monitor => None,
+        }));
+        marks.join(", ")
+    }
+
+    /// The profile in words, such as `looks like: person, signed in; Firefox; 12 requests in all, 8.3%
+    /// with errors, the first for /`. Program and path are from the log.
+    pub fn sentence(&self) -> String {
+        let mut sentence = format!("looks like: {}", self.marks());
+        if let Some(agent) = &self.agent {
+            sentence.push_str(&format!("; {agent}"));
+        }
+        let noun = if self.requests == 1 { "request" } else { "requests" };
+        let errors = match self.errors {
+            0 => "none".to_owned(),
+            errors => share(errors, self.requests),
+        };
+        let requests = separated(self.requests);
+        sentence.push_str(&format!("; {requests} {noun} in all, {errors} with errors"));
+        if let Some(path) = &self.first_path {
+            sentence.push_str(&format!(", the first for {path}"));
+        }
+        sentence
+    }
+}
+
 impl ClientLooks {
     /// The word for it. An agent can be forged, so a crawler is claimed.
     pub fn word(self) -> &'static str {
@@ -61,5 +96,41 @@ impl ClientLooks {
             Self::Program => "program",
             Self::Unknown => "unknown",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ClientLooks, ClientProfile, GoodReason};
+
+    #[test]
+    fn a_profile_is_told_in_words() {
+        let profile = ClientProfile {
+            client: "192.0.2.7".to_owned(),
+            looks: ClientLooks::Person,
+            good: vec![GoodReason::SignedIn, GoodReason::NamedNetwork],
+            agent: Some("Firefox".to_owned()),
+            first_path: Some("/".to_owned()),
+            requests: 1_200,
+            errors: 100,
+        };
+        assert_eq!(
+            profile.sentence(),
+            "looks like: person, signed in, named good; Firefox; 1,200 requests in all, 8.3% with \
+             errors, the first for /"
+        );
+        let crawler = ClientProfile {
+            looks: ClientLooks::Crawler,
+            good: vec![GoodReason::SearchCrawler],
+            agent: None,
+            first_path: None,
+            requests: 1,
+            errors: 0,
+            ..profile
+        };
+        assert_eq!(
+            crawler.sentence(),
+            "looks like: crawler (claimed); 1 request in all, none with errors"
+        );
     }
 }

@@ -44,7 +44,7 @@ mod view;
 mod words;
 
 pub use blocks::{
-    BlockCause, BlockClock, BlockRule, BlockedActivity, BlockedClient, BlockedLooks, BlocksAnswer,
+    BlockCause, BlockClock, BlockRule, BlockedActivity, BlockedClient, BlocksAnswer,
     BlocksQuestion, BlocksReport, CauseBlocks, ClockEstimate, ClockEvidence, Remedy, ValueShare,
 };
 pub use build::{Layer, Timeline};

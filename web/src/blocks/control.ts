@@ -5,7 +5,8 @@ import { askBlocks } from "../control/live";
 import { ask as askAgain } from "../control/questions";
 import type { KindCount } from "../generated/KindCount";
 import { type BlocksSlice, NO_BLOCKS } from "../state/blocks";
-import { blocks, dispatch, state } from "../state/store";
+import { networksOf } from "../rules/networks";
+import { blocks, dispatch, rules, state } from "../state/store";
 
 /** The number of the panel on the connection. */
 const PANEL = 6;
@@ -13,13 +14,13 @@ const PANEL = 6;
 /** The time before the first block in which requests count, in seconds. */
 export const WINDOW_S = 600;
 
-/** Asks whenever the records of the session begin to have two kinds, or the zone changes. */
+/** Asks whenever the records begin to have two kinds, or the zone or the good networks change. */
 export function followBlocks(): void {
   let last = "";
   effect(() => {
     const { session, view, question } = state.value;
     const mayHave = view !== null && mayHaveBlocks(view.report.kinds);
-    const asked = mayHave ? JSON.stringify([session, question.zone]) : "";
+    const asked = mayHave ? JSON.stringify([session, question.zone, rules.value.lab.networks]) : "";
     if (asked === last) return;
     const isSameSession = asked !== "" && last.startsWith(JSON.stringify([session]).slice(0, -1));
     last = asked;
@@ -57,7 +58,9 @@ function ask(): void {
   const { question } = state.peek();
   setBlocks({ asked: asked + 1, isAnswered: false });
   const all = { ...question, clauses: [], conditions: [], kind: null, hasOverlay: false };
-  askBlocks(PANEL, asked + 1, all, { window_s: WINDOW_S, clock_offset_s: clockOffset_s });
+  const good_networks = networksOf(rules.peek().lab.networks).valid;
+  const asking = { window_s: WINDOW_S, clock_offset_s: clockOffset_s, good_networks };
+  askBlocks(PANEL, asked + 1, all, asking);
 }
 
 function setBlocks(part: Partial<BlocksSlice>): void {

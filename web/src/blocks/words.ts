@@ -8,7 +8,7 @@ import type { BlockClock } from "../generated/BlockClock";
 import type { BlockedClient } from "../generated/BlockedClient";
 import type { BlocksReport } from "../generated/BlocksReport";
 import type { RuleAnswer } from "../generated/RuleAnswer";
-import { reasonText } from "../rules/good";
+import { marksText, profileText } from "../rules/looks";
 
 /** `1,204 blocks of 3 addresses`. */
 export function countsText({ blocks, addresses }: BlocksReport): string {
@@ -36,17 +36,12 @@ export function restOfSentence({ client, sentence }: BlockedClient): string {
 }
 
 /** Who the address is, by its requests, and what it asked for most. */
-export function looksText({ looks, before }: BlockedClient): string {
+export function looksText({ profile, before }: BlockedClient): string {
   const parts: string[] = [];
-  if (looks && looks.good.length > 0) {
-    parts.push(`Looks good: ${looks.good.map(reasonText).join(", ")}`);
-  } else if (looks) {
-    parts.push(looks.is_human ? "Looks like a person" : "Looks neither human nor good");
-  }
-  const { requests, target, user_agent } = before;
-  if (user_agent) parts.push(`agent ${user_agent.value}`);
+  if (profile) parts.push(`Looks like: ${marksText(profile)}`, profileText(profile));
+  const { requests, target } = before;
   if (target && target.requests < requests) {
-    parts.push(`most often ${target.value} (${count(target.requests)} of ${count(requests)})`);
+    parts.push(`before the first block most often ${target.value} (${count(target.requests)} of ${count(requests)})`);
   }
   const text = capitalized(parts.join("; "));
   return text === "" ? "" : `${text}.`;

@@ -13,4 +13,8 @@ window_s: number,
  * How far the clock of the block log is ahead of that of the access log, in seconds; null to
  * estimate it.
  */
-clock_offset_s: number | null, };
+clock_offset_s: number | null, 
+/**
+ * Addresses and networks, such as `192.0.2.0/24`, whose clients are good.
+ */
+good_networks?: Array<string>, };

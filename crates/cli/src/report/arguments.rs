@@ -3,6 +3,7 @@
 use clap::Args;
 use std::error::Error;
 use std::path::PathBuf;
+use weir_core::AddressBlock;
 use weir_view::BlocksQuestion;
 
 use crate::options::{
@@ -77,11 +78,21 @@ pub(crate) struct ReportArguments {
 
     #[command(flatten)]
     pub(crate) read: ReadArguments,
+
+    /// The networks whose clients are good.
+    #[arg(skip)]
+    pub(super) good_networks: Vec<AddressBlock>,
 }
 
 impl ReportArguments {
-    /// The arguments of a report about what tripped the rules in force.
-    pub(crate) fn of_blocks(logs: &LogArguments, memory: &str, top: u32) -> Self {
+    /// The arguments of a report about what tripped the rules in force. Clients in `good_networks`
+    /// are good.
+    pub(crate) fn of_blocks(
+        logs: &LogArguments,
+        memory: &str,
+        top: u32,
+        good_networks: Vec<AddressBlock>,
+    ) -> Self {
         Self {
             files: logs.files.clone(),
             output: OutputArguments::default(),
@@ -97,6 +108,7 @@ impl ReportArguments {
             buckets: None,
             stack: "status_class".to_owned(),
             read: logs.read_arguments(memory),
+            good_networks,
         }
     }
 }

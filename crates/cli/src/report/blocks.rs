@@ -133,7 +133,9 @@ impl SecondPass<'_> {
         let found = found.merged().ok_or_else(super::no_threads)?;
         let estimate = found.clock_estimate();
         let settings = (window_s, offset_s, estimate);
-        let report = blocks_report(&self.addresses, &found, &data.values(), &self.zone, settings);
+        let networks = &self.arguments.good_networks;
+        let report =
+            blocks_report(&self.addresses, &found, &data.values(), &self.zone, settings, networks);
         Ok((report, estimate.map_or(0, |estimate| estimate.offset_s)))
     }
 }

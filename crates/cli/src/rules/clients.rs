@@ -100,7 +100,7 @@ impl LineSink for ClientSink<'_, '_> {
         }
         let client = record.text(Field::Client).unwrap_or_default();
         if let Some(number) = self.clients.numbers.get(client) {
-            found.entry(*number).or_default().take(record);
+            found.entry(*number).or_default().take(record, format.fills(Field::UserAgent));
         }
     }
 }

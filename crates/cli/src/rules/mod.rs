@@ -153,7 +153,8 @@ fn run_without_rule(arguments: &RulesArguments) -> Result<Exit, Failure> {
         return Err(Failure::new("name a rule with --rule FILE or --rule-text TEXT"));
     }
     let top = u32::try_from(arguments.top).unwrap_or(u32::MAX);
-    print_blocks(&ReportArguments::of_blocks(logs, &arguments.memory, top))
+    let good_networks = good_networks(&arguments.good)?;
+    print_blocks(&ReportArguments::of_blocks(logs, &arguments.memory, top, good_networks))
 }
 
 /// Adds the curves and suggestions that the arguments request.

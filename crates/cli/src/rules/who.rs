@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use weir_core::AddressBlock;
 use weir_ingest::{FormatChoice, Input};
-use weir_view::{ClientProfile, GoodReason, ReplayedRule, RulesReport};
+use weir_view::{ClientProfile, ReplayedRule, RulesReport};
 
 use super::clients::Clients;
 use super::columns::aligned;
@@ -68,8 +68,7 @@ impl Who<'_> {
 /// If one is neither an address nor a network.
 pub(super) fn good_networks(texts: &[String]) -> Result<Vec<AddressBlock>, Failure> {
     let network = |text: &String| {
-        let address = || Some(AddressBlock::of(text.parse().ok()?));
-        AddressBlock::parse(text).or_else(address).ok_or_else(|| {
+        AddressBlock::parse_or_address(text).ok_or_else(|| {
             Failure::new(format_args!(
                 "--good: `{}` is neither an address nor a network such as 192.0.2.0/24",
                 safe(text)
@@ -100,18 +99,10 @@ pub(super) fn table(clients: &[ClientProfile]) -> String {
 }
 
 fn cells(client: &ClientProfile) -> [String; 6] {
-    let reason = |reason: &GoodReason| match reason {
-        GoodReason::SignedIn => Some("signed in"),
-        GoodReason::NamedNetwork => Some("named good"),
-        // What it looks like says so already.
-        GoodReason::SearchCrawler | GoodReason::Monitor => None,
-    };
-    let mut looks = vec![client.looks.word()];
-    looks.extend(client.good.iter().filter_map(reason));
     let text = |text: &Option<String>| text.as_deref().map_or_else(|| "-".to_owned(), safe_owned);
     [
         safe_owned(&client.client),
-        looks.join(", "),
+        client.marks(),
         fit_middle(&text(&client.agent), PATH_WIDTH),
         separated(client.requests),
         format!("{:.0} %", client.errors as f64 * 100.0 / client.requests.max(1) as f64),

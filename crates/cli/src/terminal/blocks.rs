@@ -18,6 +18,9 @@ pub(super) fn draw(blocks: &BlocksReport, screen: &Screen) -> Vec<String> {
     let mut lines = vec![title + &painter.paint(Style::DIM, &counts)];
     for client in &blocks.clients {
         lines.extend(sentence(&safe(&client.sentence), screen));
+        if let Some(profile) = &client.profile {
+            lines.extend(wrap(&safe(&profile.sentence()), ["    ", "    "], screen.text_columns));
+        }
     }
     for remark in blocks_remarks(blocks) {
         lines.extend(sentence(&remark, screen).iter().map(|line| painter.paint(Style::DIM, line)));

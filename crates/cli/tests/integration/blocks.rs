@@ -65,6 +65,31 @@ fn blocks(folder: &Folder, options: &[&str], logs: &[&str]) -> Value {
     report["blocks"].clone()
 }
 
+/// The blocked addresses and the keys of a rule are described alike, by two ways of reading.
+#[test]
+fn a_blocked_address_is_described_as_a_key_of_a_rule_is() {
+    let folder = Folder::new();
+    attack(&folder);
+    let blocked = blocks(&folder, &["--where", "status=503"], &LOGS);
+    let rule = "limit 1 requests in 1d by client";
+    let options = ["rules", "--rule-text", rule, "--json", "access.log"];
+    let run = finish(weir(options).current_dir(folder.path("")));
+    let rules: Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let clients = rules["rules"][0]["clients"].as_array().expect("clients");
+    let profile = &blocked["clients"][0]["profile"];
+    assert_eq!((&profile["client"], &profile["looks"]), (&"203.0.113.7".into(), &"program".into()));
+    assert_eq!(profile["requests"], 115, "of all statuses");
+    assert!(clients.contains(profile), "{profile} is not in {clients:?}");
+    assert_eq!(blocked["clients"][1]["profile"], Value::Null, "it has no requests");
+    let shown = report(&folder, &["--html", "-"], &LOGS);
+    assert!(shown.contains("looks like: program; curl; 115 requests in all"), "{shown}");
+    let run = finish(
+        weir([&["rules", "--good", "203.0.113.0/24"], &LOGS[..]].concat())
+            .current_dir(folder.path("")),
+    );
+    assert!(run.stdout.contains("looks like: program, named good; curl;"), "{}", run.stdout);
+}
+
 /// `weir rules` without a rule, compared with a file that was reviewed.
 #[test]
 fn without_a_rule_the_command_says_what_tripped_the_rules_and_what_lets_pass() {

@@ -49,6 +49,11 @@ impl AddressBlock {
         (prefix <= bits).then(|| Self::with_host_bits(address, bits - prefix))
     }
 
+    /// Parses an address, or a block as [`Self::parse`] does.
+    pub fn parse_or_address(text: &str) -> Option<Self> {
+        Self::parse(text).or_else(|| Some(Self::of(text.parse().ok()?)))
+    }
+
     /// Returns the block of a single address.
     pub fn of(address: IpAddr) -> Self {
         Self::with_host_bits(address, 0)
@@ -139,7 +144,9 @@ mod tests {
         let mapped = AddressBlock::parse("::ffff:192.0.2.0/120").unwrap();
         assert!(mapped.contains(b"192.0.2.77") && mapped.contains(b"::ffff:c000:24d"));
         assert!(!mapped.contains(b"192.0.3.1"));
-        let one = AddressBlock::of("2001:db8:0:0::1".parse().unwrap());
+        let one = AddressBlock::parse_or_address("2001:db8:0:0::1").unwrap();
+        assert_eq!(one, AddressBlock::of("2001:db8::1".parse().unwrap()));
+        assert_eq!(AddressBlock::parse_or_address("192.0.2.1/33"), None);
         assert!(one.contains(b"2001:DB8::1") && !one.contains(b"2001:db8::2"));
     }
 

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 use weir_core::{
-    ABSENT, ColumnId, Dictionary, Field, REMAINDER, Timestamp, Values, Zone, format_rfc3339,
+    ABSENT, AddressBlock, ColumnId, Dictionary, Field, REMAINDER, Timestamp, Values, Zone,
+    format_rfc3339,
 };
 use weir_view::{
     BlockClock, BlockRule, BlockedActivity, BlockedClient, BlocksReport, CauseBlocks,
@@ -21,16 +22,22 @@ const ROWS_MAX: usize = 5;
 const SECOND_NS: i64 = 1_000_000_000;
 
 /// Builds the report on addresses and their histories. Times are in `zone`. The histories must have
-/// been made with the same window and clock offset.
+/// been made with the same window and clock offset. Clients in `good_networks` are good.
 pub fn blocks_report(
     addresses: &BlockedAddresses,
     histories: &BlockHistories,
     values: &Values,
     zone: &Zone,
     (window_s, offset_s, estimate): (u64, i64, Option<ClockEstimate>),
+    good_networks: &[AddressBlock],
 ) -> BlocksReport {
     let builder = ReportBuilder { values, zone, window_s };
-    let clients = addresses.listed.iter().zip(&histories.clients);
+    let profiles = &histories.profiles;
+    let client = |(at, (address, history)): (usize, (&BlockedAddress, &History))| BlockedClient {
+        profile: profiles.profile(at, &address.address, values, good_networks),
+        ..builder.client(address, history)
+    };
+    let clients = addresses.listed.iter().zip(&histories.clients).enumerate();
     BlocksReport {
         blocks: addresses.blocks,
         unknown: addresses.unknown,
@@ -40,7 +47,7 @@ pub fn blocks_report(
         sampled: addresses.causes.iter().any(|count| count.sampled > 0),
         omissions: CauseBlocks::omissions(&addresses.causes),
         causes: addresses.causes.clone(),
-        clients: clients.map(|(address, history)| builder.client(address, history)).collect(),
+        clients: clients.map(client).collect(),
     }
 }
 

@@ -3,7 +3,7 @@
 use weir_core::{ABSENT, ColumnId, Field, RecordKind, RowBits, Segment, Values};
 use weir_view::BlockCause;
 
-use super::value_classes::ValueClasses;
+use crate::value_classes::ValueClasses;
 
 /// The prefixes in UFW's log, without `UFW`. UFW logs 3 packets a minute for each of its rules.
 const UFW_ACTIONS: [&[u8]; 2] = [b"BLOCK", b"LIMIT BLOCK"];

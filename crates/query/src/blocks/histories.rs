@@ -9,11 +9,12 @@ use weir_core::{
 };
 use weir_view::{BlockCause, ClockEstimate};
 
-use super::addresses::ListedIds;
+use super::addresses::usual_spelling;
 use super::census::BlockedAddresses;
 use super::clocks::{ClientTimes, estimate};
 use super::events::{Block, BlockFinder};
-use super::value_classes::ValueClasses;
+use crate::clients::{ClientRows, ListedIds};
+use crate::value_classes::ValueClasses;
 
 /// The maximum number of distinct targets, and of agents, that are counted for an address. Above
 /// it, the report omits the most frequent one.
@@ -41,6 +42,8 @@ pub struct BlockHistories {
     window_ns: i64,
     offset_ns: i64,
     pub(super) clients: Vec<History>,
+    /// What all requests of the addresses say about them, whatever the filter selects.
+    pub(super) profiles: ClientRows,
 }
 
 /// The positions of the listed addresses, and the time of each one's first block.
@@ -106,6 +109,7 @@ impl BlockHistories {
             window_ns: i64::try_from(window_s).unwrap_or(i64::MAX).saturating_mul(SECOND_NS),
             offset_ns: offset_s.saturating_mul(SECOND_NS),
             clients: vec![History::default(); addresses.listed.len()],
+            profiles: ClientRows::new(addresses.listed.len()),
         }
     }
 
@@ -121,6 +125,7 @@ impl BlockHistories {
     pub(super) fn update_within(&mut self, segment: &Segment, bounds: &TimeBounds) {
         if segment.kind() == RecordKind::Request {
             self.add_requests(segment, bounds);
+            self.profiles.update(segment, bounds, &self.ids);
             return;
         }
         let Self { filter, finder, ids, clients, .. } = self;
@@ -261,7 +266,9 @@ impl Fold for BlockHistories {
         self.finder.refresh(values);
         let Self { ids, listed, refusals, .. } = self;
         let clients = values.dictionary(Field::Client.column());
-        ids.refresh(clients, |address| listed.positions.get(address).copied());
+        let position = |address: &[u8]| listed.positions.get(&*usual_spelling(address)).copied();
+        ids.refresh(clients, position);
+        self.profiles.refresh(values);
         let statuses: &Dictionary = values.dictionary(Field::Status.column());
         refusals.refresh(statuses, |status| REFUSALS.contains(&status));
     }
@@ -274,5 +281,6 @@ impl Fold for BlockHistories {
         for (own, others) in self.clients.iter_mut().zip(&other.clients) {
             own.merge(others);
         }
+        self.profiles.merge(&other.profiles);
     }
 }

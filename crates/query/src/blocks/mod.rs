@@ -11,22 +11,21 @@ mod census;
 mod clocks;
 mod events;
 mod histories;
-mod value_classes;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use weir_core::{
-    CompiledFilter, Filter, Fold, Segment, SnapshotSegment, Snapshots, TimeBounds, Values, Zone,
+    AddressBlock, CompiledFilter, Filter, Fold, Segment, SnapshotSegment, Snapshots, TimeBounds,
+    Values, Zone,
 };
-use weir_view::{BlockedLooks, BlocksQuestion, BlocksReport};
+use weir_view::{BlocksQuestion, BlocksReport};
 
 pub use answer::blocks_report;
 pub use census::{BlockCensus, BlockedAddresses};
 pub(crate) use events::BLOCK_MESSAGES;
 pub use histories::BlockHistories;
 
-use crate::client_traits::ClientTraits;
 use crate::question::{ParsedQuery, QueryError, log_zone};
 use crate::snapshot_work::{Interruption, SnapshotWork, Unanswered, over_snapshot};
 use crate::spread::spread_with;
@@ -93,16 +92,12 @@ fn report<D: Snapshots>(
         found = histories(offset_s)?;
     }
     let settings = (window_s, offset_s, estimate);
-    let traits = ClientTraits::of(work, &[])?;
-    work.with_values(|values| {
-        let mut report = blocks_report(&addresses, &found, values, zone, settings);
-        for client in &mut report.clients {
-            let found = traits.assess(client.client.as_bytes(), values);
-            client.looks = found
-                .map(|found| BlockedLooks { is_human: found.is_human(), good: found.reasons() });
-        }
-        Some(report)
-    })
+    let networks =
+        question.good_networks.iter().filter_map(|text| AddressBlock::parse_or_address(text));
+    let networks: Vec<AddressBlock> = networks.collect();
+    let report =
+        |values: &Values| blocks_report(&addresses, &found, values, zone, settings, &networks);
+    Ok(Some(work.with_values(report)?))
 }
 
 /// Runs a fold over all segments.

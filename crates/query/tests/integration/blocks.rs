@@ -244,7 +244,7 @@ proptest! {
         jobs in 1..4usize,
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-        let question = BlocksQuestion { window_s, clock_offset_s: Some(offset_s) };
+        let question = BlocksQuestion { window_s, clock_offset_s: Some(offset_s), ..BlocksQuestion::default() };
         let logs = [access_log(&requests), error_log(&events), ban_log(&events)];
         let report = runtime.block_on(report(&logs, &question, jobs)).expect("there are blocks");
         prop_assert_eq!(report.clock.offset_s, offset_s);

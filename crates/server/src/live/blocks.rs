@@ -8,6 +8,7 @@ use weir_view::{BlocksAnswer, BlocksQuestion, LiveReply};
 
 use super::KEYS_MAX;
 use super::question::{Question, QuestionWork, ReplyTo};
+use super::rules::good_networks;
 use crate::answer;
 use crate::refusal::Refusal;
 
@@ -34,6 +35,7 @@ pub(super) fn check(
         let why = format!("`clock_offset_s` is not valid: it can be -{offset_max} to {offset_max}");
         return Err(Refusal::BadRequest(why));
     }
+    good_networks(&question.good_networks)?;
     answer::check(&query, data)?;
     Ok(BlocksInQuery { query, question })
 }

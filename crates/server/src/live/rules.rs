@@ -95,7 +95,7 @@ fn bytes_of(rule: &RuleText) -> usize {
 }
 
 /// Parses the networks of good clients.
-fn good_networks(texts: &[String]) -> Result<Vec<AddressBlock>, Refusal> {
+pub(super) fn good_networks(texts: &[String]) -> Result<Vec<AddressBlock>, Refusal> {
     if texts.len() > NETWORKS_MAX {
         let found = texts.len();
         let why =
@@ -103,8 +103,7 @@ fn good_networks(texts: &[String]) -> Result<Vec<AddressBlock>, Refusal> {
         return Err(Refusal::BadRequest(why));
     }
     let network = |text: &String| {
-        let address = || Some(AddressBlock::of(text.parse().ok()?));
-        AddressBlock::parse(text).or_else(address).ok_or_else(|| {
+        AddressBlock::parse_or_address(text).ok_or_else(|| {
             let shown: String = text.chars().take(NETWORK_BYTES_MAX).collect();
             Refusal::BadRequest(format!(
                 "`{shown}` is not a valid network: write an address, or one with the length of its \

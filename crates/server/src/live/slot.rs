@@ -241,7 +241,7 @@ fn check(
             Some(Box::new(rules::check(query, rule, details, session, data, stop)?))
         }
         LiveRequest::Blocks { question: Some(question), .. } => {
-            Some(Box::new(blocks::check(query, *question, data)?))
+            Some(Box::new(blocks::check(query, question.clone(), data)?))
         }
         _ => None,
     })

@@ -61,16 +61,25 @@ async fn blocks_are_told_again_when_the_data_grows() {
         "remedy": null,
     });
     assert_eq!(rules, json!([rule]));
-    assert_eq!(client["looks"], json!({ "is_human": false, "good": [] }));
+    let profile = &client["profile"];
+    assert_eq!((&profile["client"], &profile["looks"]), (&json!("203.0.113.7"), &json!("unknown")));
+    assert_eq!(profile["good"], Value::Null);
     assert_eq!(client["before"]["requests"], 1);
     assert_eq!(report["clock"], json!({ "offset_s": 0, "estimate": null }));
     // The error log's clock is two seconds ahead, so the block matches the second of the request.
     live.ask_blocks(json!({ "id": 5 }), json!({ "window_s": 1, "clock_offset_s": 2 })).await;
     let reply = live.told_blocks(5).await;
     assert_eq!(reply["answer"]["report"]["clients"][0]["before"]["requests"], 1, "{reply}");
-    live.ask_blocks(json!({ "id": 6 }), json!({ "window_s": 1, "clock_offset_s": 9 })).await;
+    let named = json!({ "window_s": 1, "clock_offset_s": 9, "good_networks": ["203.0.113.0/24"] });
+    live.ask_blocks(json!({ "id": 6 }), named).await;
     let reply = live.told_blocks(6).await;
-    assert_eq!(reply["answer"]["report"]["clients"][0]["after"]["requests"], 1, "{reply}");
+    let client = &reply["answer"]["report"]["clients"][0];
+    assert_eq!(client["after"]["requests"], 1, "{reply}");
+    assert_eq!(client["profile"]["good"], json!(["named_network"]), "{reply}");
+    live.ask_blocks(json!({ "id": 7 }), json!({ "good_networks": ["office"] })).await;
+    let reply = live.told_blocks(7).await;
+    let message = reply["error"]["message"].as_str().expect("an error");
+    assert!(message.contains("`office` is not a valid network"), "{reply}");
     drop(live);
     server.stop().await;
 }

@@ -1,0 +1,221 @@
+//! Describes some clients of a data set by all of their requests there.
+
+use std::collections::HashMap;
+
+use weir_core::{
+    ABSENT, AddressBlock, Codes, CompiledFilter, DecidedIds, Dictionary, Field, Filter, REMAINDER,
+    Segment, TimeBounds, Values,
+};
+use weir_view::ClientProfile;
+
+use super::assessment::{ClientAssessment, is_named};
+use super::marks::{
+    FAILED, REFUSED, ROBOT, SCANNED, SERVED, SIGNED_IN, agent_flags, is_set, path_flags,
+    status_flags,
+};
+use crate::value_classes::ValueClasses;
+
+/// The requests of listed clients in some segments, by the positions of the clients in the list.
+///
+/// Memory: 128 bytes for each client, and a byte for each distinct agent, user, status and path.
+#[derive(Debug, Clone)]
+pub(crate) struct ClientRows {
+    all: CompiledFilter,
+    agents: ValueClasses<u8>,
+    users: ValueClasses<u8>,
+    statuses: ValueClasses<u8>,
+    paths: ValueClasses<u8>,
+    clients: Vec<RowCounts>,
+}
+
+/// The requests of one client.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct RowCounts {
+    flags: u8,
+    requests: u64,
+    errors: u64,
+    refused: u64,
+    first: Option<FirstRequest>,
+    agent: Option<FirstAgent>,
+}
+
+/// The first request of a client. The order of the members is that of the comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct FirstRequest {
+    place: RowPlace,
+    path: u32,
+}
+
+/// The first agent of a client, or the first of a program: it says more about a client than the
+/// browsers that it pretends to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct FirstAgent {
+    is_browser: bool,
+    place: RowPlace,
+    agent: u32,
+}
+
+/// Where a row is in the log: by source, and by the offset of its line there.
+type RowPlace = (u32, u64);
+
+impl ClientRows {
+    /// Empty counts of so many clients.
+    pub(crate) fn new(clients: usize) -> Self {
+        Self {
+            all: CompiledFilter::new(&Filter::default()),
+            agents: ValueClasses::default(),
+            users: ValueClasses::default(),
+            statuses: ValueClasses::default(),
+            paths: ValueClasses::default(),
+            clients: vec![RowCounts::default(); clients],
+        }
+    }
+
+    /// Classifies the values that were added since the last call.
+    pub(crate) fn refresh(&mut self, values: &Values) {
+        let dictionary = |field: Field| values.dictionary(field.column());
+        self.all.refresh(values);
+        self.agents.refresh(dictionary(Field::UserAgent), agent_flags);
+        let signed_in = |user: &[u8]| if is_set(user) { SIGNED_IN } else { 0 };
+        self.users.refresh(dictionary(Field::User), signed_in);
+        self.statuses.refresh(dictionary(Field::Status), status_flags);
+        self.paths.refresh(dictionary(Field::Path), path_flags);
+    }
+
+    /// Adds the rows of a segment of requests that lie within the bounds. `listed` has the positions
+    /// of the clients.
+    pub(crate) fn update(&mut self, segment: &Segment, bounds: &TimeBounds, listed: &ListedIds) {
+        let Some(codes) = segment.text(Field::Client.column()) else { return };
+        let column = |field: Field| segment.text(field.column());
+        let [agents, users] = [Field::UserAgent, Field::User].map(column);
+        let [statuses, paths] = [Field::Status, Field::Path].map(column);
+        let rows = self.all.pass_within(segment, bounds).selection();
+        rows.for_each(|row| {
+            let Some(at) = listed.position(codes.get(row) as u32) else { return };
+            let id = |codes: Option<&Codes>| codes.map_or(ABSENT, |codes| codes.get(row) as u32);
+            let counts = &mut self.clients[at];
+            let place = (segment.source(), segment.line_offset(row));
+            let [status, path, user, agent] = [statuses, paths, users, agents].map(id);
+            let flags = |classes: &ValueClasses<u8>, id| classes.get(id).copied().unwrap_or(0);
+            let (of_status, of_path) = (flags(&self.statuses, status), flags(&self.paths, path));
+            counts.requests += 1;
+            counts.errors += u64::from(of_status & FAILED != 0);
+            counts.refused += u64::from(of_status & REFUSED != 0);
+            counts.flags |= of_path & SCANNED;
+            if of_status & SERVED != 0 {
+                counts.flags |= of_path | flags(&self.users, user);
+            }
+            counts.first = earliest(counts.first, Some(FirstRequest { place, path }));
+            if agents.is_none() {
+                return;
+            }
+            let of_agent = if agent == ABSENT { ROBOT } else { flags(&self.agents, agent) };
+            counts.flags |= of_agent;
+            let is_browser = of_agent & ROBOT == 0;
+            let first = (agent != ABSENT).then_some(FirstAgent { is_browser, place, agent });
+            counts.agent = earliest(counts.agent, first);
+        });
+    }
+
+    /// Adds the counts of other segments.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for (own, other) in self.clients.iter_mut().zip(&other.clients) {
+            own.flags |= other.flags;
+            own.requests += other.requests;
+            own.errors += other.errors;
+            own.refused += other.refused;
+            own.first = earliest(own.first, other.first);
+            own.agent = earliest(own.agent, other.agent);
+        }
+    }
+
+    /// Describes the client at a position, which is good if it is in one of the networks. Returns
+    /// `None` if it has no requests.
+    pub(crate) fn profile(
+        &self,
+        at: usize,
+        client: &[u8],
+        values: &Values,
+        networks: &[AddressBlock],
+    ) -> Option<ClientProfile> {
+        let counts = self.clients.get(at).filter(|counts| counts.requests > 0)?;
+        let &RowCounts { flags, requests, errors, refused, first, agent } = counts;
+        let text = |field: Field, id: u32| {
+            let dictionary: &Dictionary = values.dictionary(field.column());
+            dictionary.value(id).filter(|_| id != ABSENT && id != REMAINDER)
+        };
+        let is_named = is_named(client, networks);
+        let assessed = ClientAssessment { flags, requests, refused, is_named };
+        let agent = agent.and_then(|found| text(Field::UserAgent, found.agent));
+        let path = first.and_then(|found| text(Field::Path, found.path));
+        Some(assessed.profile(client, agent, path, errors))
+    }
+}
+
+/// The lesser one of those that there are.
+fn earliest<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// The positions of listed clients by the client ids of a data set.
+///
+/// Memory: one entry for each id of a listed client, and one bit for each client.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ListedIds {
+    decided: DecidedIds,
+    is_listed: Vec<u64>,
+    positions: HashMap<u32, u32>,
+}
+
+impl ListedIds {
+    /// Looks up the clients that were added since the last call. `position` returns the position of
+    /// a client, if it is listed.
+    pub(crate) fn refresh(
+        &mut self,
+        clients: &Dictionary,
+        position: impl Fn(&[u8]) -> Option<usize>,
+    ) {
+        self.is_listed.resize(clients.ids().div_ceil(64), 0);
+        for id in self.decided.update(clients) {
+            let value = clients.value(id as u32).filter(|_| id as u32 != REMAINDER);
+            if let Some(position) = value.and_then(&position) {
+                self.is_listed[id / 64] |= 1 << (id % 64);
+                self.positions.insert(id as u32, position as u32);
+            }
+        }
+    }
+
+    /// Returns the position of the client with this id.
+    #[inline]
+    pub(crate) fn position(&self, id: u32) -> Option<usize> {
+        let bits = self.is_listed.get(id as usize / 64)?;
+        if bits >> (id % 64) & 1 == 0 {
+            return None;
+        }
+        self.positions.get(&id).map(|position| *position as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_core::Dictionary;
+
+    use super::ListedIds;
+
+    #[test]
+    fn ids_are_learned_as_they_come() {
+        let (mut clients, mut listed) = (Dictionary::new(), ListedIds::default());
+        let position = |address: &[u8]| address.ends_with(b"::1").then_some(7);
+        let other = clients.intern(b"192.0.2.1");
+        let short = clients.intern(b"2001:db8::1");
+        listed.refresh(&clients, position);
+        let long = clients.intern(b"2001:DB8:0::1");
+        assert_eq!([other, short, long].map(|id| listed.position(id)), [None, Some(7), None]);
+        listed.refresh(&clients, position);
+        assert_eq!([other, short, long].map(|id| listed.position(id)), [None, Some(7), Some(7)]);
+        assert_eq!(listed.position(9_999), None);
+    }
+}
