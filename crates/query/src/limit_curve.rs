@@ -63,6 +63,8 @@ pub(crate) fn with_requests(
         lowest_above: found.lowest_above,
         rate: None,
         busiest_spared: None,
+        setting: None,
+        text: None,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use weir_rules::LimitSweep;
-use weir_view::{ClientLooks, ClientProfile, SparedClient, Suggestion};
+use weir_view::{ClientProfile, SparedClient, Suggestion};
 
 use crate::advice::{grid_rate, rates};
 use crate::limit_curve::with_requests;
@@ -37,7 +37,7 @@ pub fn suggested_setting(
         let peaks: Vec<f64> = order.iter().map(|(_, peak)| *peak).collect();
         let spared = order
             .iter()
-            .position(|(key, _)| clients.get(key).is_some_and(is_spared))
+            .position(|(key, _)| clients.get(key).is_some_and(ClientProfile::is_spared))
             .unwrap_or(order.len());
         let found = weir_rules::Suggestion::sparing(&peaks, peaks.len(), spared)?;
         let mut suggestion = with_requests(sweep, rate, &found);
@@ -64,8 +64,4 @@ fn by_peak(sweep: &LimitSweep, rate: i64) -> Vec<(usize, f64)> {
     let mut order: Vec<(usize, f64)> = peaks.into_iter().enumerate().collect();
     order.sort_by(|(_, one), (_, other)| other.total_cmp(one));
     order
-}
-
-fn is_spared(client: &ClientProfile) -> bool {
-    client.looks == ClientLooks::Person || !client.good.is_empty()
 }

@@ -43,6 +43,7 @@ mod parse;
 mod presets;
 mod report;
 mod rule;
+mod settings;
 mod shared_data;
 mod suggestion;
 mod sweep;
@@ -64,5 +65,6 @@ pub use report::{
     RequestCounts, RuleReport, Step, Trip, Verdict,
 };
 pub use rule::{Family, Line, MissingField, Observer, Replay, Rule};
+pub use settings::{ChangedRule, RuleSettings, TunableText};
 pub use suggestion::Suggestion;
 pub use sweep::{LimitSweep, SweptSetting};

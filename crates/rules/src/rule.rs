@@ -11,6 +11,7 @@ use crate::event::{Event, Events};
 use crate::evidence::{LineTally, LogCounts, LookedAt};
 use crate::gate::{CannotEnforce, Gate, GateOptions};
 use crate::report::{Decision, LeftOutRules, RuleReport};
+use crate::settings::RuleSettings;
 use crate::sweep::LimitSweep;
 
 /// The kinds of rules, each with its own language.
@@ -144,6 +145,11 @@ pub trait Rule: fmt::Debug + Send + Sync {
     /// records.
     fn named_fields(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Returns the numbers that decide who trips it, if the rule has a single limit.
+    fn settings(&self) -> Option<RuleSettings> {
+        None
     }
 
     /// Resolves the fields that the rule needs among those of some records: of a format, or of a

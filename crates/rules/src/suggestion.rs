@@ -35,19 +35,23 @@ impl Suggestion {
 
     /// As [`Self::of_peaks`], but only the first `over_max` keys may be over the burst.
     pub fn sparing(peaks: &[f64], keys: usize, over_max: usize) -> Option<Self> {
+        let few = (keys / KEYS_PER_TRIPPED_MIN).max(1).min(over_max);
+        (keys > 0).then(|| Self::among(peaks, few))
+    }
+
+    /// As [`Self::sparing`], but all of the first `over_max` keys may be over the burst, however many
+    /// they are.
+    pub fn among(peaks: &[f64], over_max: usize) -> Self {
         let highest = peaks.first().copied().unwrap_or(0.0);
-        if keys == 0 {
-            return None;
-        }
         let below = |above: usize| peaks.get(above).copied().unwrap_or(0.0).max(1.0);
         let ratio = |above: usize| peaks[above - 1] / below(above);
-        let few = (keys / KEYS_PER_TRIPPED_MIN).max(1).min(peaks.len()).min(over_max);
-        let candidates = (1..=few).take_while(|above| peaks[above - 1] >= PEAK_MIN);
+        let candidates =
+            (1..=over_max.min(peaks.len())).take_while(|above| peaks[above - 1] >= PEAK_MIN);
         let widest = candidates.max_by(|one, other| {
             // Of equal gaps the highest: it rejects fewer.
             ratio(*one).total_cmp(&ratio(*other)).then(other.cmp(one))
         });
-        Some(match widest.filter(|above| ratio(*above) >= RATIO_MIN) {
+        match widest.filter(|above| ratio(*above) >= RATIO_MIN) {
             Some(above) => {
                 let (lower, upper) = (below(above), peaks[above - 1]);
                 // At or above the lower end, and below the upper.
@@ -66,7 +70,7 @@ impl Suggestion {
                 highest_below: highest,
                 lowest_above: None,
             },
-        })
+        }
     }
 }
 

@@ -52,6 +52,11 @@ pub enum ClientLooks {
 }
 
 impl ClientProfile {
+    /// Whether a limit should not reject it: it looks like a person, or is good.
+    pub fn is_spared(&self) -> bool {
+        self.looks == ClientLooks::Person || !self.good.is_empty()
+    }
+
     /// What it looks like and why it is good, such as `person, signed in`.
     pub fn marks(&self) -> String {
         let mut marks = vec![self.looks.word()];

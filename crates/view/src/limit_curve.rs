@@ -35,7 +35,7 @@ pub struct CurvePoint {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Suggestion {
-    /// The burst.
+    /// The burst; of a limit without one the number that a key may have, such as `maxretry`.
     pub burst: u32,
     /// The number of keys above it.
     pub keys: u64,
@@ -55,6 +55,14 @@ pub struct Suggestion {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub busiest_spared: Option<SparedClient>,
+    /// All suggested numbers in words, such as `12 in 1h`, for a rule other than `limit_req`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub setting: Option<String>,
+    /// The text of the rule with the suggested numbers, for a rule other than `limit_req`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub text: Option<String>,
 }
 
 /// A client that a suggested limit must not reject.

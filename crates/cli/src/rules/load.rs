@@ -5,8 +5,9 @@ use std::fmt::{self, Display};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use weir_rules::{Family, Rule, RuleError, RuleFiles, parse_rules};
+use weir_rules::{Family, Rule, RuleError, RuleFiles, TunableText, parse_rules};
 
 use super::arguments::{FamilyArgument, RulesArguments};
 use super::filter_folders::FilterFolders;
@@ -35,8 +36,29 @@ const FOLDER_FILES_MAX: usize = 100_000;
 /// The rules of the command line.
 pub(super) struct LoadedRules {
     pub(super) rules: Vec<Box<dyn Rule>>,
+    /// By rule: where it comes from.
+    pub(super) places: Vec<RulePlace>,
     /// Whether some file of a folder has no rule that can be replayed. Such files are reported.
     pub(super) is_incomplete: bool,
+}
+
+/// A rule of a text.
+#[derive(Debug, Clone)]
+pub(super) struct RulePlace {
+    text: Arc<str>,
+    name: Arc<str>,
+    family: Option<Family>,
+    files: RuleFiles,
+    /// Its number among the rules of the text.
+    number: usize,
+}
+
+impl RulePlace {
+    /// Returns the text, if the settings of the rule can be changed in it.
+    pub(super) fn tunable_text(&self) -> Option<TunableText> {
+        let Self { text, name, family, files, number } = self;
+        TunableText::new(text, name, *family, files, *number)
+    }
 }
 
 /// Reads the rules, and prints the parts of them that are not understood.
@@ -62,6 +84,7 @@ pub(super) fn load(arguments: &RulesArguments) -> Result<LoadedRules, Failure> {
         files,
         finds_filters: arguments.filter_dirs.is_empty(),
         rules: Vec::new(),
+        places: Vec::new(),
         is_incomplete: false,
     };
     for file in &arguments.rule_files {
@@ -74,11 +97,11 @@ pub(super) fn load(arguments: &RulesArguments) -> Result<LoadedRules, Failure> {
     for text in &arguments.rule_texts {
         loader.add(&RuleText::of_text("--rule-text", text), UNNAMED)?;
     }
-    let RuleLoader { rules, is_incomplete, .. } = loader;
+    let RuleLoader { rules, places, is_incomplete, .. } = loader;
     if rules.is_empty() {
         return Err(Failure::new("name a rule with --rule FILE or --rule-text TEXT"));
     }
-    Ok(LoadedRules { rules, is_incomplete })
+    Ok(LoadedRules { rules, places, is_incomplete })
 }
 
 /// Reads texts of rules.
@@ -91,6 +114,7 @@ struct RuleLoader {
     /// Whether to search for the filters of jails, because no folder is given for them.
     finds_filters: bool,
     rules: Vec<Box<dyn Rule>>,
+    places: Vec<RulePlace>,
     is_incomplete: bool,
 }
 
@@ -187,6 +211,13 @@ impl RuleLoader {
         }
         let mut parsed = parse_rules(text, name, self.family, &files)
             .map_err(|error| Failure::new(locate_error(whole, &error)))?;
+        let (text, name): (Arc<str>, Arc<str>) = (text.as_str().into(), name.into());
+        for (number, rule) in parsed.iter().enumerate() {
+            if !self.is_only_limit_req || rule.family() == Family::LimitReq {
+                let (text, name, files) = (text.clone(), name.clone(), files.clone());
+                self.places.push(RulePlace { text, name, family: self.family, files, number });
+            }
+        }
         if self.is_only_limit_req {
             parsed.retain(|rule| rule.family() == Family::LimitReq);
         }

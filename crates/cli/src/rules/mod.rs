@@ -5,15 +5,18 @@ mod clients;
 mod columns;
 mod filter_folders;
 mod load;
+mod pass;
 mod replays;
 mod rule_text;
 mod scan;
+mod search;
+mod suggestion;
 mod text;
 mod who;
 
 use std::io::{self, BufWriter, Write};
 
-use weir_ingest::{Input, run_in_order};
+use weir_ingest::Input;
 use weir_query::{limit_curve, suggested_setting, suspects};
 use weir_rules::{LogCounts, Rule, RuleReport};
 use weir_view::{CountedSource, CountedSources, IncompleteSource, ReplayedRule, RulesReport};
@@ -21,9 +24,10 @@ use weir_view::{CountedSource, CountedSources, IncompleteSource, ReplayedRule, R
 use arguments::FailOn;
 pub(crate) use arguments::RulesArguments;
 
-use self::load::LoadedRules;
+use self::load::{LoadedRules, RulePlace};
+use self::pass::Pass;
 use self::replays::{Replays, Swept};
-use self::scan::{Merge, RuleScan};
+use self::search::SettingSearch;
 use self::who::{Who, good_networks};
 use crate::messages::say_all;
 use crate::options::memory_bytes_max;
@@ -32,9 +36,6 @@ use crate::report::{ReportArguments, print_blocks};
 use crate::scan::{Conditions, ReadInput, inputs_of, report_unparsed};
 use crate::sources::{self, Complaint};
 use crate::zone;
-
-/// The divisor of the memory for events that wait for earlier ones: an eighth.
-const WAITING_SHARE: usize = 8;
 
 /// The most keys, bans and alerts each of a rule whose clients JSON describes. The search for up to
 /// a hundred texts is as fast as that for one.
@@ -46,7 +47,7 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
         return run_without_rule(arguments);
     }
     let good_networks = good_networks(&arguments.good)?;
-    let LoadedRules { rules, is_incomplete } = load::load(arguments)?;
+    let LoadedRules { rules, places, is_incomplete } = load::load(arguments)?;
     let inputs = inputs_of(&arguments.logs.files)?;
     let format = arguments.logs.format_choice()?;
     let (mut inputs, complaints) = sources::find(&inputs, &format);
@@ -60,28 +61,20 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
     say_all(&complaints);
     let threads = arguments.logs.threads();
     let memory_bytes_max = memory_bytes_max("--memory", &arguments.memory)?;
-    let waiting_bytes_max = memory_bytes_max / WAITING_SHARE;
-    let replays = Replays::new(&rules, memory_bytes_max - waiting_bytes_max);
-    let merge = Merge::new(replays, waiting_bytes_max, Replays::take);
-    let scan = RuleScan {
-        rules: &rules,
+    let pass = Pass {
+        inputs: &inputs,
         conditions: &conditions,
         format: &format,
-        merge: &merge,
-        threads: if inputs.len() == 1 { threads } else { 1 },
+        threads,
+        memory_bytes_max,
     };
-    let read = run_in_order(threads, inputs.len(), &mut io::sink(), |index, _| {
-        Ok(scan.read(index, &inputs[index]))
-    });
-    // Nothing is written meanwhile, so nothing can fail.
-    let read_inputs = read.unwrap_or_default();
+    let (mut replays, read_inputs) = pass.replay(&rules);
     let unparsed: Vec<_> = read_inputs.iter().flat_map(ReadInput::unparsed).collect();
     report_unparsed(&unparsed);
     let read_complaints: Vec<&Complaint> =
         read_inputs.iter().flat_map(|input| &input.complaints).collect();
     let mut has_failed = is_incomplete || !complaints.is_empty() || !read_complaints.is_empty();
     say_all(read_complaints.iter().copied());
-    let mut replays = merge.into_total();
     if replays.dropped > 0 {
         has_failed = true;
         say(format_args!(
@@ -134,6 +127,9 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
         good_networks: &good_networks,
     };
     add_sweeps(&mut report, &sweeps, &who, arguments)?;
+    if arguments.suggest {
+        add_suggestions(&mut report, &places, &SettingSearch { pass: &pass, who: &who })?;
+    }
     if !arguments.decisions {
         who.describe(&mut report, if arguments.json { JSON_CLIENTS_MAX } else { arguments.top })?;
     }
@@ -157,21 +153,20 @@ fn run_without_rule(arguments: &RulesArguments) -> Result<Exit, Failure> {
     print_blocks(&ReportArguments::of_blocks(logs, &arguments.memory, top, good_networks))
 }
 
-/// Adds the curves and suggestions that the arguments request.
+/// Adds the curves that the arguments request, and the suggestions of limits that have one.
 ///
 /// # Errors
-/// If no rule has them.
+/// If no rule has the curve that is requested.
 fn add_sweeps(
     report: &mut RulesReport,
     sweeps: &[Option<Swept>],
     who: &Who<'_>,
     arguments: &RulesArguments,
 ) -> Result<(), Failure> {
-    if !sweeps.is_empty() && sweeps.iter().all(Option::is_none) {
-        let option = if arguments.sweep { "--sweep" } else { "--suggest" };
-        return Err(Failure::new(format_args!(
-            "{option}: only a rule with a single `limit_req` of nginx has a curve of its bursts"
-        )));
+    if arguments.sweep && sweeps.iter().all(Option::is_none) {
+        return Err(Failure::new(
+            "--sweep: only a rule with a single `limit_req` of nginx has a curve of its bursts",
+        ));
     }
     for (rule, sweep) in report.rules.iter_mut().zip(sweeps) {
         let Some(Swept { sweep, suspects }) = sweep else { continue };
@@ -184,6 +179,32 @@ fn add_sweeps(
             rule.suggestion =
                 suggested_setting(sweep, &suspects.iter().filter_map(of_key).collect());
         }
+    }
+    Ok(())
+}
+
+/// Adds the suggestions of the other rules, in their own languages.
+///
+/// # Errors
+/// If no rule has one, or the inputs cannot be read again.
+fn add_suggestions(
+    report: &mut RulesReport,
+    places: &[RulePlace],
+    search: &SettingSearch<'_>,
+) -> Result<(), Failure> {
+    for (rule, place) in report.rules.iter_mut().zip(places) {
+        if rule.suggestion.is_none()
+            && let Some(text) = place.tunable_text()
+        {
+            rule.suggestion = search.suggestion(&text)?;
+        }
+    }
+    if report.rules.iter().all(|rule| rule.suggestion.is_none()) {
+        return Err(Failure::new(
+            "--suggest: there is no setting to suggest: the rule has no single limit with numbers in \
+             its text, or applies to no request. A limit whose burst is a default has it only if you \
+             write it",
+        ));
     }
     Ok(())
 }

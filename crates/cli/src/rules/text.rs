@@ -5,11 +5,11 @@ use std::fmt::Write;
 use weir_core::{Timestamp, Zone, format_rfc3339, parse_rfc3339};
 use weir_view::{
     Alert, Ban, CurvePoint, Estimate, LeftOutRules, LimitCurve, LinePlace, LookedAt, ReplayedKey,
-    ReplayedRule, RequestCounts, RulesReport, Step, Suggestion, Verdict,
+    ReplayedRule, RequestCounts, RulesReport, Step, Verdict,
 };
 
 use super::columns::aligned;
-use super::who;
+use super::{suggestion, who};
 use crate::display::{safe, separated};
 use crate::terminal::{fit_middle, right};
 
@@ -95,7 +95,7 @@ fn one(rule: &ReplayedRule, top: usize, zone: Option<&Zone>) -> String {
         text += &self::curve(curve);
     }
     if let Some(suggestion) = &rule.suggestion {
-        text += &self::suggestion(rule, suggestion);
+        text += &suggestion::lines(rule, suggestion);
     }
     text
 }
@@ -219,50 +219,6 @@ fn curve(curve: &LimitCurve) -> String {
     text
 }
 
-/// A setting to paste, with the figures in comments.
-fn suggestion(rule: &ReplayedRule, suggestion: &Suggestion) -> String {
-    let Suggestion { burst, highest_below, .. } = suggestion;
-    let others = rule.keys.seen.saturating_sub(suggestion.keys);
-    let rate = suggestion.rate.as_deref().unwrap_or_default();
-    let why = match suggestion.lowest_above {
-        Some(lowest) => format!(
-            "# At {rate} {} of {} {} {lowest:.1} or more, the others {highest_below:.1} at most.\n\
-             # burst={burst} is between them: it rejects {} of the former, and none of the latter.\n",
-            count(suggestion.keys, "key"),
-            separated(rule.keys.seen),
-            if suggestion.keys == 1 { "reaches" } else { "reach" },
-            count(suggestion.requests, "request"),
-        ),
-        None => format!(
-            "# No rate and burst tell a few of the {} from the others; at {rate} the highest reaches \
-             {highest_below:.1}.\n# burst={burst} lets all of this traffic through.\n",
-            count(others, "key"),
-        ),
-    };
-    let spared = suggestion.busiest_spared.as_ref().map_or_else(
-        || match rule.clients.is_empty() {
-            true => "# Who the clients are is not known: the log cannot be read again, or keys are \
-                     no addresses.\n"
-                .to_owned(),
-            false => "# No client looks like a person or is good.\n".to_owned(),
-        },
-        |spared| {
-            format!(
-                "# The busiest client that looks like a person or is good is {} ({}): it reaches {:.1}.\n",
-                safe(&spared.client),
-                spared.looks.word(),
-                spared.peak,
-            )
-        },
-    );
-    let name = safe(&rule.name);
-    // nginx refuses burst=0, which is its default.
-    let burst = if *burst == 0 { String::new() } else { format!(" burst={burst}") };
-    format!(
-        "\n{why}{spared}# In limit_req_zone: rate={rate}\nlimit_req zone={name}{burst} nodelay;\n"
-    )
-}
-
 fn table(keys: &[&ReplayedKey], zone: Option<&Zone>) -> String {
     let names_sources = keys.windows(2).any(|two| two[0].source != two[1].source);
     let header = ["Key", "", "Peak", "Margin", "Rejected", "Delayed", "Passed", "At", "Line"];
@@ -378,7 +334,8 @@ fn in_zone(time: &str, zone: Option<&Zone>) -> String {
     format_rfc3339(Timestamp { offset_s, ..instant })
 }
 
-fn count(number: u64, noun: &str) -> String {
+/// A number with its noun.
+pub(super) fn count(number: u64, noun: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{} {noun}{ending}", separated(number))
 }

@@ -5,6 +5,7 @@ use weir_testkit::fixtures;
 use weir_testkit::json_schema::check;
 
 use crate::support::{Folder, run, run_with_stdin, text};
+use crate::support::text as text_of;
 
 const LIMIT: &str = "limit_req_zone $binary_remote_addr zone=one:10m rate=1r/s;\n\
                      limit_req zone=one burst=2 nodelay;\n";
@@ -280,6 +281,70 @@ fn no_labelled_person_is_over_a_suggested_setting() {
         }
     }
     assert!(people >= 50 && attacks >= 6, "{people} people let through, {attacks} attacks caught");
+}
+
+/// Rules in the languages whose settings are suggested.
+const TUNABLE: [&str; 7] = [
+    "limit 60 requests in 1m by client",
+    "http:\n  middlewares:\n    a:\n      rateLimit:\n        average: 5\n        burst: 10\n",
+    "backend b\n  stick-table type ip size 1m expire 10s store http_req_rate(10s)\n  \
+     http-request track-sc0 src\n  http-request deny if { sc_http_req_rate(0) gt 20 }\n",
+    "sub vcl_recv {\n  if (vsthrottle.is_denied(client.identity, 15, 10s)) {\n    \
+     return (synth(429));\n  }\n}\n",
+    "iptables -A INPUT -p tcp --dport 80 -m hashlimit --hashlimit-above 5/sec --hashlimit-burst 10 \
+     --hashlimit-mode srcip --hashlimit-name http -j DROP",
+    "type: leaky\nname: test/flood\ndescription: many requests\n\
+     filter: evt.Meta.log_type == 'http_access-log'\ngroupby: evt.Meta.source_ip\ncapacity: 40\n\
+     leakspeed: 500ms\nlabels:\n  remediation: true\n",
+    "[web]\nfailregex = ^<HOST> - \\S+ \\[\\] \"[^\"]*\" 4\\d\\d\nbantime = 10m\n",
+];
+
+/// What is suggested can be pasted: it gives the figures that are told, and rejects no person.
+#[test]
+fn suggested_texts_give_the_figures_that_are_told() {
+    let labels = std::fs::read_to_string(fixtures::file("clients.tsv")).expect("labels");
+    let rows = labels.lines().filter(|line| !line.starts_with('#'));
+    let people: Vec<&str> = rows
+        .map(|line| line.split('\t').collect::<Vec<&str>>())
+        .filter(|row| row[2] == "person")
+        .map(|row| row[1])
+        .collect();
+    let mut caught = 0;
+    for folder in ["nginx-combined", "apache-combined"] {
+        let logs = fixtures::file(folder);
+        for rule in TUNABLE {
+            let of_text = |text: &str, more: &[&str]| {
+                let options = ["rules", "--json", "--rule-text", text, text_of(&logs)];
+                let printed = run([&options[..], more].concat());
+                let object: Value = serde_json::from_str(&printed.stdout)
+                    .unwrap_or_else(|error| panic!("{error}: {text}: {}", printed.stderr));
+                check(&schema("rules"), &object).expect("it fits the schema");
+                object["rules"][0].clone()
+            };
+            let suggestion = of_text(rule, &["--suggest"])["suggestion"].clone();
+            let pasted = suggestion["text"].as_str().expect(rule);
+            let again = of_text(pasted, &[]);
+            let told = |estimate: &str, counts: &Value| match again.get("estimate") {
+                Some(found) => found[estimate].clone(),
+                None => counts.clone(),
+            };
+            assert_eq!(suggestion["keys"], told("keys", &again["keys"]["tripped"]), "{pasted}");
+            let requests = told("rejected", &again["requests"]["rejected"]);
+            assert_eq!(suggestion["requests"], requests, "{pasted}");
+            let trips = again["trips"].as_array().expect("a list");
+            for trip in trips {
+                let key = trip["key"].as_str().expect("a key");
+                assert!(!people.contains(&key), "{pasted} rejects {key}");
+            }
+            caught += suggestion["keys"].as_u64().expect("a number");
+            let shown = run(["rules", "--suggest", "--rule-text", rule, text_of(&logs)]).stdout;
+            let (_, after) = shown.split_once("\n# ").expect("comments");
+            let whole = format!("# {after}");
+            let same = of_text(&whole, &[]);
+            assert_eq!(same["trips"], again["trips"], "{whole}");
+        }
+    }
+    assert!(caught >= 20, "{caught}");
 }
 
 /// A scenario of CrowdSec that names a data file.

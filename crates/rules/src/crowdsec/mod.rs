@@ -37,6 +37,7 @@ use crate::error::{ParseError, RuleError};
 use crate::evidence::{LineTally, LogCounts, LookedAt};
 use crate::files::RuleFiles;
 use crate::rule::{Family, MissingField, Observer, Replay, Rule};
+use crate::settings::RuleSettings;
 
 /// A scenario of CrowdSec.
 #[derive(Debug)]
@@ -105,6 +106,16 @@ impl Rule for CrowdSec {
 
     fn notes(&self) -> &[RuleError] {
         &self.0.notes
+    }
+
+    fn settings(&self) -> Option<RuleSettings> {
+        let (capacity, leak_ns) = self.0.plain_bucket()?;
+        Some(RuleSettings {
+            threshold: capacity.into(),
+            period_ns: u64::try_from(leak_ns).ok()?,
+            refill: Some(1),
+            trips_at_threshold: false,
+        })
     }
 
     fn sees(&self, kind: RecordKind) -> bool {

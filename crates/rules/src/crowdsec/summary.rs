@@ -200,14 +200,7 @@ impl Summary {
     /// capacities cannot be derived from this replay, because the distinct values depend on how
     /// long a bucket lives.
     fn steps(&self, scenario: &Scenario) -> Vec<Step> {
-        let BucketKind::Leaky { capacity, .. } = scenario.kind else { return Vec::new() };
-        let depends_on_more = scenario.distinct.is_some()
-            || scenario.cancel.is_some()
-            || scenario.condition.is_some()
-            || scenario.overflow_filter.is_some();
-        if depends_on_more {
-            return Vec::new();
-        }
+        let Some((capacity, _)) = scenario.plain_bucket() else { return Vec::new() };
         let settings = [capacity / 2, capacity, capacity.saturating_mul(2)];
         let settings = settings.into_iter().filter(|setting| *setting > 0);
         let step = |setting: u32| Step {
@@ -217,6 +210,22 @@ impl Summary {
             likely: None,
         };
         settings.map(step).collect()
+    }
+}
+
+impl Scenario {
+    /// The capacity and the time of a leak, if nothing else decides when the bucket overflows.
+    pub(super) fn plain_bucket(&self) -> Option<(u32, i64)> {
+        let depends_on_more = self.distinct.is_some()
+            || self.cancel.is_some()
+            || self.condition.is_some()
+            || self.overflow_filter.is_some();
+        match self.kind {
+            BucketKind::Leaky { capacity, leak_ns } if !depends_on_more => {
+                Some((capacity, leak_ns))
+            }
+            _ => None,
+        }
     }
 }
 

@@ -29,6 +29,7 @@ use crate::error::{ParseError, RuleError};
 use crate::evidence::{LineTally, LogCounts, LookedAt};
 use crate::files::RuleFiles;
 use crate::rule::{Family, MissingField, Observer, Replay, Rule};
+use crate::settings::RuleSettings;
 
 pub(crate) use configuration::{looks_like, missing_files};
 
@@ -113,6 +114,15 @@ impl Rule for Jail {
 
     fn omitted_rules(&self) -> &[RuleError] {
         &self.omitted
+    }
+
+    fn settings(&self) -> Option<RuleSettings> {
+        Some(RuleSettings {
+            threshold: self.limits.max_retry.into(),
+            period_ns: (self.limits.find_time_s * 1e9) as u64,
+            refill: None,
+            trips_at_threshold: true,
+        })
     }
 
     fn bind<'r>(&'r self, _: &RecordFields) -> Result<Box<dyn Observer + 'r>, MissingField> {

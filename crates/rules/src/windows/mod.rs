@@ -40,6 +40,7 @@ pub(crate) use self::words::{Word, lines};
 use crate::error::{ParseError, RuleError};
 use crate::gate::{CannotEnforce, Gate, GateOptions};
 use crate::rule::{Family, MissingField, Observer, Replay, Rule};
+use crate::settings::RuleSettings;
 
 /// A limit that is replayed alone.
 #[derive(Debug)]
@@ -92,6 +93,16 @@ impl Rule for WindowRule {
 
     fn notes(&self) -> &[RuleError] {
         &self.notes
+    }
+
+    fn settings(&self) -> Option<RuleSettings> {
+        let limit = &self.limit;
+        limit.is_published().then(|| RuleSettings {
+            threshold: limit.setting(),
+            period_ns: limit.window_ns,
+            refill: limit.algorithm.has_burst().then_some(limit.count),
+            trips_at_threshold: false,
+        })
     }
 
     fn named_fields(&self) -> Vec<String> {

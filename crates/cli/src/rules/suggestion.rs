@@ -1,0 +1,77 @@
+//! Formats a suggested setting to paste, with the figures in comments.
+
+use weir_view::{ReplayedRule, Suggestion};
+
+use super::text::count;
+use crate::display::{safe, separated};
+
+/// The most lines of a text that are printed whole; of a longer one only those that change.
+const TEXT_LINES_MAX: usize = 200;
+
+/// The suggestion in lines of the language of the rule.
+pub(super) fn lines(rule: &ReplayedRule, suggestion: &Suggestion) -> String {
+    let Suggestion { burst, highest_below, .. } = suggestion;
+    let others = rule.keys.seen.saturating_sub(suggestion.keys);
+    let rate = suggestion.rate.as_deref().unwrap_or_default();
+    let (at, setting) = match &suggestion.setting {
+        Some(setting) => (String::new(), safe(setting).to_string()),
+        None => (format!("At {rate} "), format!("burst={burst}")),
+    };
+    let why = match suggestion.lowest_above {
+        Some(lowest) => format!(
+            "# {at}{} of {} {} {lowest:.1} or more, the others {highest_below:.1} at most.\n\
+             # {setting} is between them: it rejects {} of {}.\n",
+            count(suggestion.keys, "key"),
+            separated(rule.keys.seen),
+            if suggestion.keys == 1 { "reaches" } else { "reach" },
+            count(suggestion.requests, "request"),
+            if suggestion.keys == 1 { "this key" } else { "these keys" },
+        ),
+        None => format!(
+            "# No setting tells a few of the {} from the others; {}the highest reaches \
+             {highest_below:.1}.\n# {setting} lets all of this traffic through.\n",
+            count(others, "key"),
+            if rate.is_empty() { String::new() } else { format!("at {rate} ") },
+        ),
+    };
+    let figures = why + &spared(rule, suggestion);
+    match &suggestion.text {
+        Some(text) => format!("\n{figures}{}", safe_lines(text)),
+        None => {
+            // nginx refuses burst=0, which is its default.
+            let burst = if *burst == 0 { String::new() } else { format!(" burst={burst}") };
+            let zone = safe(&rule.name);
+            format!(
+                "\n{figures}# In limit_req_zone: rate={rate}\nlimit_req zone={zone}{burst} nodelay;\n"
+            )
+        }
+    }
+}
+
+/// The busiest client that must not be rejected, or why there is none.
+fn spared(rule: &ReplayedRule, suggestion: &Suggestion) -> String {
+    match &suggestion.busiest_spared {
+        Some(spared) => format!(
+            "# The busiest client that looks like a person or is good is {} ({}): it reaches {:.1}.\n",
+            safe(&spared.client),
+            spared.looks.word(),
+            spared.peak,
+        ),
+        None if rule.clients.is_empty() => {
+            "# Who the clients are is not known: the log cannot be read \
+                                            again, or keys are no addresses.\n"
+                .to_owned()
+        }
+        None => "# No client looks like a person or is good.\n".to_owned(),
+    }
+}
+
+/// A text as it is printed.
+fn safe_lines(text: &str) -> String {
+    let shown = text.lines().take(TEXT_LINES_MAX).map(|line| format!("{}\n", safe(line)));
+    let mut shown: String = shown.collect();
+    if text.lines().nth(TEXT_LINES_MAX).is_some() {
+        shown.push_str("# The text is longer; --json has all of it.\n");
+    }
+    shown
+}
