@@ -60,10 +60,10 @@ describe("other rates and bursts", () => {
   it("have a suggestion with its reason", () => {
     const gap = { burst: 43, keys: 3, requests: 900, highest_below: 22, lowest_above: 84.25 };
     expect(suggestionText(gap, NOUN)).toBe(
-      "the widest gap between peaks. 3 clients over it have peaks of 84.3 and more, the others of at most 22. It rejects 900 requests.",
+      "it rejects nobody who looks like a person or is good. 3 clients over it have peaks of 84.3 and more, the others of at most 22. It rejects 900 requests.",
     );
     const none = { ...gap, keys: 0, requests: 0, lowest_above: null };
-    expect(suggestionText(none, NOUN)).toMatch(/^no gap tells a few clients from the others/);
+    expect(suggestionText(none, NOUN)).toMatch(/^no setting tells a few clients from the others/);
   });
 
   it("rewrite the rate of the zone that the limit has", () => {

@@ -1,15 +1,14 @@
 //! Evaluates a grid of rates and bursts around a limit, and suggests a setting from the log.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::AtomicBool;
 
-use weir_core::Values;
 use weir_rules::LimitSweep;
-use weir_view::{ClientLooks, GoodReason, GridRate, LimitAdvice, LimitGrid, NotedClient};
+use weir_view::{GridRate, LimitAdvice, LimitGrid};
 
-use crate::clients::{ClientAssessment, ClientTraits};
-use crate::limit_curve::{suggestion, sweep_grid};
+use crate::limit_curve::sweep_grid;
 use crate::snapshot_work::Interruption;
+use crate::suggested_setting::{KeyClient, suggested_setting};
 
 /// Rates that people commonly configure, per minute and per second.
 const RATES_PER_MINUTE: [i64; 7] = [1, 3, 6, 10, 15, 20, 30];
@@ -24,34 +23,18 @@ const BURST_DIGITS: [u32; 5] = [1, 2, 3, 5, 7];
 /// The maximum number of bursts in a grid, without the limit's own and the suggested one.
 const BURSTS_MAX: usize = 22;
 
-/// Returns the burst that the log suggests, with the clients next to it. [`LimitAdvice::at`] is 0
-/// until a grid sets it. `key` returns the key with a number in the sweep. Returns `None` if there
-/// are no requests.
-pub(crate) fn advice<'k>(
+/// Returns the setting that the log suggests, with the clients next to it. [`LimitAdvice::at`] is 0
+/// until a grid sets it. `clients` has the [`suspects`](crate::suspects) that are clients. Returns
+/// `None` if there are no requests.
+pub(crate) fn advice(
     sweep: &LimitSweep,
-    key: impl Fn(usize) -> Option<&'k [u8]>,
-    traits: &ClientTraits,
-    values: &Values,
+    clients: &HashMap<usize, KeyClient>,
 ) -> Option<LimitAdvice> {
-    let suggestion = suggestion(sweep)?;
-    let peaks = sweep.peaks(0..sweep.keys(), sweep.rate());
-    let mut order: Vec<usize> = (0..peaks.len()).collect();
-    order.sort_by(|one, other| peaks[*other].total_cmp(&peaks[*one]));
-    let (over, within) = order.split_at(order.len().min(suggestion.keys as usize));
-    let noted_client = |number: &usize, is_fitting: &dyn Fn(ClientAssessment) -> bool| {
-        let key = key(*number)?;
-        let client = traits.assess(key, values).filter(|client| is_fitting(*client))?;
-        let key = String::from_utf8_lossy(key).into_owned();
-        let is_signed_in = client.reasons().contains(&GoodReason::SignedIn);
-        Some(NotedClient { key, peak: peaks[*number], is_signed_in })
-    };
-    let is_person = |client: ClientAssessment| client.looks() == ClientLooks::Person;
-    let is_attack = |client: ClientAssessment| !is_person(client) && !client.is_good();
+    let found = suggested_setting(sweep, clients)?;
     Some(LimitAdvice {
-        suggestion,
-        at: 0,
-        busiest_human: within.iter().find_map(|number| noted_client(number, &is_person)),
-        slowest_attack: over.iter().rev().find_map(|number| noted_client(number, &is_attack)),
+        suggestion: found.suggestion,
+        at: [0; 2],
+        slowest_rejected: found.slowest_rejected,
     })
 }
 
@@ -73,14 +56,17 @@ pub(crate) fn grid(
     let bursts = bursts(highest, [Some(sweep.burst()), suggested].into_iter().flatten());
     let swept = sweep_grid(sweep, &rates, &bursts, jobs, abandoned)?;
     let at = |burst: u32| bursts.partition_point(|other| *other < burst);
+    let rates_shown: Vec<GridRate> = rates.iter().map(|rate| grid_rate(*rate)).collect();
     if let Some(advice) = &mut advice {
-        advice.at = at(advice.suggestion.burst);
+        let is_it = |rate: &GridRate| Some(&rate.setting) == advice.suggestion.rate.as_ref();
+        let row = rates_shown.iter().position(is_it).unwrap_or_default();
+        advice.at = [row, at(advice.suggestion.burst)];
     }
     Ok(LimitGrid {
         own: [rates.partition_point(|rate| *rate < sweep.rate()), at(sweep.burst())],
         keys: swept.iter().map(|row| row.iter().map(|cell| cell.keys).collect()).collect(),
         requests: swept.iter().map(|row| row.iter().map(|cell| cell.requests).collect()).collect(),
-        rates: rates.iter().map(|rate| grid_rate(*rate)).collect(),
+        rates: rates_shown,
         bursts,
         advice,
     })

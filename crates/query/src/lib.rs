@@ -63,7 +63,7 @@ pub use evaluator::{Answer, Evaluator, report};
 pub use export::{
     ExportCounts, ExportError, ExportFormat, LinePlace, LinePlaces, RowExport, SegmentExport,
 };
-pub use limit_curve::{limit_curve, limit_grid, suggestion};
+pub use limit_curve::{limit_curve, limit_grid};
 pub use lines::LineFinder;
 pub use no_match::{no_match_note, period_text};
 pub use periods::PeriodError;
@@ -76,4 +76,4 @@ pub use rule_comparison::compare_rules;
 pub use rules::{RuleAnswer, RuleOptions, RuleQueryError, replay_rule, replay_rules};
 pub use selection::count_selection;
 pub use source_lines::{LineReplay, NoLines, SelectedLines, SourceLines, SourceLinesError};
-pub use suggested_setting::{suggested_setting, suspects};
+pub use suggested_setting::{KeyClient, SuggestedSetting, suggested_setting, suspects};

@@ -39,15 +39,6 @@ pub fn limit_curve(sweep: &LimitSweep) -> LimitCurve {
     LimitCurve { rate: sweep.rate() as f64 / 1_000.0, burst: sweep.burst(), points, peaks }
 }
 
-/// Suggests a burst from the peaks, at the limit's own rate. Returns `None` if there are no
-/// requests.
-pub fn suggestion(sweep: &LimitSweep) -> Option<Suggestion> {
-    let mut peaks = sweep.peaks(0..sweep.keys(), sweep.rate());
-    peaks.sort_by(|one, other| other.total_cmp(one));
-    let found = weir_rules::Suggestion::of_peaks(&peaks, peaks.len())?;
-    Some(with_requests(sweep, sweep.rate(), &found))
-}
-
 /// A suggestion at a rate, in thousandths of a request per second, with what it rejects.
 pub(crate) fn with_requests(
     sweep: &LimitSweep,

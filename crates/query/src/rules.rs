@@ -1,6 +1,8 @@
 //! Replays a rule over the records of a data set.
 
+use std::collections::HashSet;
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -10,7 +12,7 @@ use weir_core::{
     SnapshotSegment, Snapshots, Values,
 };
 use weir_rules::{Events, LimitSweep, Line, LineTally, LogCounts, MissingField, Replay, Rule};
-use weir_view::{Collateral, LimitAdvice, LimitCurve, LimitGrid, ReplayedRule};
+use weir_view::{ClientProfile, Collateral, LimitAdvice, LimitCurve, LimitGrid, ReplayedRule};
 
 use crate::advice::{advice, grid};
 use crate::clients::ClientTraits;
@@ -22,10 +24,14 @@ use crate::snapshot_work::{Interruption, SnapshotWork, Unanswered, over_snapshot
 use crate::source_lines::{
     LineReplay, LineReport, NoLines, SelectedLines, SourceLines, SourceLinesError,
 };
+use crate::suggested_setting::{KeyClient, suspects};
 
 /// The number of segments that are observed before their events are replayed: at first, and at most.
 const SEGMENTS_AT_FIRST: usize = 4;
 const SEGMENTS_AT_ONCE: usize = 64;
+
+/// The most keys, bans and alerts each of a rule whose clients are described.
+const PROFILES_MAX: usize = 500;
 
 /// The time that a chunk of segments should take, because parsers wait for it.
 const CHUNK_TIME: Duration = Duration::from_millis(50);
@@ -361,7 +367,9 @@ impl<D: Snapshots> RowReplay<'_, D> {
         let RowsReplayed { replay, unknown_records } = rows;
         let sweep = replay.sweep();
         let (advice, good_peaks) = match (&sweep, traits) {
-            (Some(sweep), Some(traits)) => self.judge_keys(&*replay, sweep, traits)?,
+            (Some(sweep), Some(traits)) => {
+                (self.advice(&*replay, sweep, traits)?, self.good_peaks(&*replay, sweep, traits)?)
+            }
             _ => (None, Vec::new()),
         };
         let grid = sweep
@@ -396,32 +404,73 @@ impl<D: Snapshots> RowReplay<'_, D> {
             None => None,
         };
         let caught = if self.options.has_caught { caught(&report) } else { Vec::new() };
+        let mut rule = ReplayedRule::new(rule, report, &self.log, &tally, &names);
+        if let Some(traits) = traits {
+            rule.clients = self.profiles(&rule, traits)?;
+        }
         Ok(RuleAnswer {
             curve: None,
             grid: None,
             collateral,
             caught,
-            rule: ReplayedRule::new(rule, report, &self.log, &tally, &names),
+            rule,
             sweep: None,
             unknown_records: 0,
             unanswered: None,
         })
     }
 
-    /// Returns the advice about a limit, and the peaks of its good clients.
-    fn judge_keys(
+    /// Returns the advice about a limit, if a grid is asked for.
+    fn advice(
         &self,
         replay: &dyn Replay,
         sweep: &LimitSweep,
         traits: &ClientTraits,
-    ) -> Result<(Option<LimitAdvice>, Vec<f64>), Interruption> {
+    ) -> Result<Option<LimitAdvice>, Interruption> {
+        if !self.options.has_grid {
+            return Ok(None);
+        }
+        let numbers = suspects(sweep);
+        // The lock on the values is released before other settings are tried.
+        let clients = self.work.with_values(|values| {
+            let client = |number: &usize| {
+                let key = replay.sweep_key(u32::try_from(*number).ok()?)?;
+                let found = traits.assess(key, values)?;
+                let (client, looks) = (String::from_utf8_lossy(key).into_owned(), found.looks());
+                Some((*number, KeyClient { client, looks, is_spared: found.is_spared() }))
+            };
+            numbers.iter().filter_map(client).collect()
+        })?;
+        Ok(advice(sweep, &clients))
+    }
+
+    /// Returns the peaks of the good clients of a limit.
+    fn good_peaks(
+        &self,
+        replay: &dyn Replay,
+        sweep: &LimitSweep,
+        traits: &ClientTraits,
+    ) -> Result<Vec<f64>, Interruption> {
+        if !self.options.has_collateral {
+            return Ok(Vec::new());
+        }
         let key = |number: usize| replay.sweep_key(u32::try_from(number).ok()?);
-        self.work.with_values(|values| {
-            let advice = self.options.has_grid.then(|| advice(sweep, key, traits, values));
-            let has_peaks = self.options.has_collateral;
-            let peaks = has_peaks.then(|| good_peaks(sweep, key, traits, values));
-            (advice.flatten(), peaks.unwrap_or_default())
-        })
+        self.work.with_values(|values| good_peaks(sweep, key, traits, values))
+    }
+
+    /// Returns who the first keys, bans and alerts of a rule are about.
+    fn profiles(
+        &self,
+        rule: &ReplayedRule,
+        traits: &ClientTraits,
+    ) -> Result<Vec<ClientProfile>, Interruption> {
+        let trips = rule.trips.iter().take(PROFILES_MAX).chain(&rule.closest);
+        let bans = rule.bans.iter().take(PROFILES_MAX).map(|ban| &*ban.key);
+        let alerts = rule.alerts.iter().take(PROFILES_MAX).map(|alert| &*alert.source);
+        let keys = trips.map(|key| &*key.key).chain(bans).chain(alerts);
+        let addresses: HashSet<&str> = keys.filter(|key| key.parse::<IpAddr>().is_ok()).collect();
+        let keys: Vec<&[u8]> = addresses.into_iter().map(str::as_bytes).collect();
+        if keys.is_empty() { Ok(Vec::new()) } else { traits.profiles(self.work, &keys) }
     }
 }
 

@@ -63,8 +63,8 @@ pub use format_fit::{FormatFit, FormatFits, FormatMismatch, KnownFormat, KnownFo
 pub use group::{Group, GroupRest, GroupRow, PeriodTally, Tally, difference, percent};
 pub use json::{JsonError, from_json, push_json_string, to_json};
 pub use kind::{KindCount, RecordKind, main_kind};
-pub use limit_curve::{CurvePoint, LimitCurve, SparedClient, Suggestion};
-pub use limit_grid::{GridRate, LimitAdvice, LimitGrid, NotedClient};
+pub use limit_curve::{CurvePoint, JudgedClient, LimitCurve, Suggestion};
+pub use limit_grid::{GridRate, LimitAdvice, LimitGrid};
 pub use lines::{LineAccess, LineSource, LinesAnswer, SelectedLine};
 pub use log_event::{LogEvent, LogLevel, LogTail, LogValue};
 pub use log_line::{FieldValue, LineText, LogLine, field_key};

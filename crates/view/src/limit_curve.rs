@@ -54,7 +54,7 @@ pub struct Suggestion {
     /// are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
-    pub busiest_spared: Option<SparedClient>,
+    pub busiest_spared: Option<JudgedClient>,
     /// All suggested numbers in words, such as `12 in 1h`, for a rule other than `limit_req`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
@@ -65,10 +65,10 @@ pub struct Suggestion {
     pub text: Option<String>,
 }
 
-/// A client that a suggested limit must not reject.
+/// A client next to a suggested limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-pub struct SparedClient {
+pub struct JudgedClient {
     /// Its address.
     pub client: String,
     /// Its peak at the suggested rate.

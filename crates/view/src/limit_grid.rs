@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::limit_curve::Suggestion;
+use crate::limit_curve::{JudgedClient, Suggestion};
 
 /// The number of keys and requests that each rate and burst of a limit catches.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -34,29 +34,14 @@ pub struct GridRate {
     pub per_second: f64,
 }
 
-/// The burst that the log suggests at the limit's own rate, and the clients next to it.
+/// The setting that the log suggests, and the clients next to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct LimitAdvice {
-    /// The burst.
+    /// The setting. It spares every client that looks like a person or is good.
     pub suggestion: Suggestion,
-    /// Its position in the bursts of the grid.
-    pub at: usize,
-    /// The client with the highest peak within the burst, among those that look human.
-    pub busiest_human: Option<NotedClient>,
-    /// The client with the lowest peak above the burst, among those that look neither human nor
-    /// good.
-    pub slowest_attack: Option<NotedClient>,
-}
-
-/// A client close to a limit.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-pub struct NotedClient {
-    /// Its address.
-    pub key: String,
-    /// Its peak, in requests.
-    pub peak: f64,
-    /// Whether it signed in.
-    pub is_signed_in: bool,
+    /// The positions of its rate and burst in those of the grid.
+    pub at: [usize; 2],
+    /// The client with the lowest peak above the burst; null if there is none, or it is no client.
+    pub slowest_rejected: Option<JudgedClient>,
 }

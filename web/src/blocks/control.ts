@@ -4,8 +4,8 @@ import { effect } from "@preact/signals";
 import { askBlocks } from "../control/live";
 import { ask as askAgain } from "../control/questions";
 import type { KindCount } from "../generated/KindCount";
-import { type BlocksSlice, NO_BLOCKS } from "../state/blocks";
 import { networksOf } from "../rules/networks";
+import { type BlocksSlice, NO_BLOCKS } from "../state/blocks";
 import { blocks, dispatch, rules, state } from "../state/store";
 
 /** The number of the panel on the connection. */

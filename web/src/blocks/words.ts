@@ -41,7 +41,9 @@ export function looksText({ profile, before }: BlockedClient): string {
   if (profile) parts.push(`Looks like: ${marksText(profile)}`, profileText(profile));
   const { requests, target } = before;
   if (target && target.requests < requests) {
-    parts.push(`before the first block most often ${target.value} (${count(target.requests)} of ${count(requests)})`);
+    parts.push(
+      `before the first block most often ${target.value} (${count(target.requests)} of ${count(requests)})`,
+    );
   }
   const text = capitalized(parts.join("; "));
   return text === "" ? "" : `${text}.`;

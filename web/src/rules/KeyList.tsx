@@ -3,6 +3,7 @@ import { filterBy } from "../control/questions";
 import { count, plural, trimmed } from "../format/number";
 import { capitalized, visible } from "../format/text";
 import { stampText } from "../format/time";
+import type { ClientProfile } from "../generated/ClientProfile";
 import type { GoodReason } from "../generated/GoodReason";
 import type { ReplayedKey } from "../generated/ReplayedKey";
 import type { RuleAnswer } from "../generated/RuleAnswer";
@@ -13,6 +14,7 @@ import { StoryButton } from "../story/StoryButton";
 import { LogText } from "../views/LogText";
 import { REASON_TITLES, reasonText } from "./good";
 import { position, verdictAt } from "./limit";
+import { looksTitle, marksText, profileText } from "./looks";
 import { boundsText, isClient, keyWords, verdictWord } from "./words";
 
 /** Keys that are shown until the person asks for more. */
@@ -30,6 +32,10 @@ export function KeyList({ answer, burst }: { answer: RuleAnswer; burst: number |
   const good = useMemo(
     () => new Map(answer.collateral?.clients.map(({ key, reasons }) => [key, reasons])),
     [answer],
+  );
+  const profiles = useMemo(
+    () => new Map(rule.clients?.map((profile) => [profile.client, profile])),
+    [rule],
   );
   if (keys.length === 0) return null;
   return (
@@ -71,6 +77,7 @@ export function KeyList({ answer, burst }: { answer: RuleAnswer; burst: number |
             <KeyRow
               key={`${key.limit} ${key.key_hex ?? key.key}`}
               of={key}
+              profile={profiles.get(key.key)}
               good={good.get(key.key)}
               burst={burst}
               verdict={burst === null ? key.verdict : verdictAt(key, burst)}
@@ -92,6 +99,8 @@ export function KeyList({ answer, burst }: { answer: RuleAnswer; burst: number |
 
 interface RowProps {
   of: ReplayedKey;
+  /** Who it is, if that is known. */
+  profile: ClientProfile | undefined;
   /** Why it looks good, if it does. */
   good: GoodReason[] | undefined;
   burst: number | null;
@@ -100,7 +109,7 @@ interface RowProps {
   scale: number;
 }
 
-function KeyRow({ of: key, good, burst, verdict, scale }: RowProps) {
+function KeyRow({ of: key, profile, good, burst, verdict, scale }: RowProps) {
   const share = (value: number) => Math.min(1, position(value) / scale);
   const over = burst === null ? key.margin : key.peak - burst;
   const limit = burst ?? key.peak - key.margin;
@@ -110,7 +119,8 @@ function KeyRow({ of: key, good, burst, verdict, scale }: RowProps) {
         <span class="key-bar" style={{ transform: `scaleX(${share(key.peak)})` }} />
         <span class="key-limit" style={{ left: `${100 * share(limit)}%` }} />
         <KeyName of={key} />
-        {good && (
+        {profile && <Who profile={profile} />}
+        {good && !profile && (
           <span
             class="key-good"
             title={good.map((reason) => REASON_TITLES[reason]).join(". ")}
@@ -133,6 +143,21 @@ function KeyRow({ of: key, good, burst, verdict, scale }: RowProps) {
       </td>
       <td class="extra">{stampText(key.time)}</td>
     </tr>
+  );
+}
+
+/** What a client looks like, and what its requests are. */
+function Who({ profile }: { profile: ClientProfile }) {
+  const { looks, good = [] } = profile;
+  const titles = [looksTitle(profile), ...good.map((reason) => REASON_TITLES[reason])];
+  const kind = good.length > 0 ? "good" : looks;
+  return (
+    <span class="key-who" data-testid="key-who">
+      <span class={`key-looks ${kind}`} title={[...new Set(titles)].join(". ")}>
+        {marksText(profile)}
+      </span>{" "}
+      <LogText value={profileText(profile)} />
+    </span>
   );
 }
 

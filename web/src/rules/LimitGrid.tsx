@@ -2,14 +2,15 @@ import { useRef, useState } from "preact/hooks";
 import { filterBy } from "../control/questions";
 import { count, trimmed } from "../format/number";
 import { visible } from "../format/text";
+import type { JudgedClient } from "../generated/JudgedClient";
 import type { LimitAdvice } from "../generated/LimitAdvice";
 import type { LimitGrid as Grid } from "../generated/LimitGrid";
-import type { NotedClient } from "../generated/NotedClient";
 import { toggleInclude } from "../state/filter";
 import { state } from "../state/store";
 import { LogText } from "../views/LogText";
 import { applySetting } from "./control";
 import { cellAfter, cellText, type Measure, shareOf, suggestionText } from "./grid";
+import { looksWord } from "./looks";
 
 interface Props {
   grid: Grid;
@@ -93,7 +94,7 @@ export function LimitGrid({ grid, noun }: Props) {
 
 function marksOf({ own, advice }: Grid, row: number, column: number): string {
   const isOwn = row === own[0] && column === own[1];
-  const isKnee = advice !== null && row === own[0] && column === advice.at;
+  const isKnee = advice !== null && row === advice.at[0] && column === advice.at[1];
   return `${isOwn ? "own" : ""} ${isKnee ? "knee" : ""}`.trim();
 }
 
@@ -128,14 +129,14 @@ interface AdviceProps extends Props {
   advice: LimitAdvice;
 }
 
-/** The suggested setting, the busiest human within it, and the slowest attack over it. */
+/** The suggested setting, the busiest client that it spares, and the slowest that it rejects. */
 function Advice({ advice, grid, noun }: AdviceProps) {
-  const rate = grid.rates[grid.own[0]]!.setting;
-  const { suggestion, busiest_human, slowest_attack } = advice;
+  const { suggestion, at, slowest_rejected } = advice;
+  const rate = grid.rates[at[0]]!.setting;
   return (
     <div class="advice" data-testid="advice">
       <p>
-        <strong>{`burst=${count(suggestion.burst)} at ${rate}`}</strong>:{" "}
+        <strong>{`rate=${rate} burst=${count(suggestion.burst)}`}</strong>:{" "}
         {suggestionText(suggestion, noun)}{" "}
         <button
           type="button"
@@ -147,36 +148,34 @@ function Advice({ advice, grid, noun }: AdviceProps) {
         </button>
       </p>
       <ul>
-        <li title="No agent of it is that of a known program, and it signed in, or loaded pages with their files">
-          The busiest {noun.one} within it that looks human:{" "}
-          <Noted client={busiest_human} isHuman />
+        <li title="A suggestion rejects no client that looks like a person or is good">
+          The busiest {noun.one} that looks like a person or is good:{" "}
+          <Judged client={suggestion.busiest_spared ?? null} />
         </li>
-        <li title="It does not look human, and is no known crawler or monitor and in no network that you named">
-          The slowest {noun.one} over it that looks like an attack:{" "}
-          <Noted client={slowest_attack} />
+        <li>
+          The slowest {noun.one} that it rejects: <Judged client={slowest_rejected} />
         </li>
       </ul>
     </div>
   );
 }
 
-function Noted({ client, isHuman = false }: { client: NotedClient | null; isHuman?: boolean }) {
-  if (client === null) return <>none.</>;
-  const { key, peak, is_signed_in } = client;
-  const why = is_signed_in ? ", signed in" : ", loaded pages with their files";
+function Judged({ client: judged }: { client: JudgedClient | null }) {
+  if (judged === null) return <>none.</>;
+  const { client, peak, looks } = judged;
   return (
     <>
       <button
         type="button"
         class="link"
-        title={`Filter by ${visible(key)}`}
+        title={`Filter by ${visible(client)}`}
         onClick={() =>
-          filterBy(toggleInclude(state.value.question.clauses, "client", { value: key }))
+          filterBy(toggleInclude(state.value.question.clauses, "client", { value: client }))
         }
       >
-        <LogText value={key} />
+        <LogText value={client} />
       </button>
-      {`, with a peak of ${trimmed(peak, 1)}${isHuman ? why : ""}.`}
+      {` (${looksWord(looks)}), with a peak of ${trimmed(peak, 1)}.`}
     </>
   );
 }

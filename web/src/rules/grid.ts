@@ -60,17 +60,17 @@ export function cellAfter(
   }
 }
 
-/** Why a burst is suggested. */
+/** Why a setting is suggested. */
 export function suggestionText(
   { keys, requests, highest_below, lowest_above }: Suggestion,
   { one, many }: Noun,
 ): string {
   if (lowest_above === null) {
-    return `no gap tells a few ${many} from the others, so this is over all peaks, and rejects nothing.`;
+    return `no setting tells a few ${many} from the others, so this is over all peaks, and rejects nothing.`;
   }
   const over = plural(keys, one, many);
   return (
-    `the widest gap between peaks. ${over} over it ${keys === 1 ? "has" : "have"} peaks of ` +
+    `it rejects nobody who looks like a person or is good. ${over} over it ${keys === 1 ? "has" : "have"} peaks of ` +
     `${trimmed(lowest_above, 1)} and more, the others of at most ${trimmed(highest_below, 1)}. ` +
     `It rejects ${plural(requests, "request")}.`
   );

@@ -32,6 +32,11 @@ const LOOKS: Record<ClientLooks, LooksWords> = {
   unknown: { word: "unknown", title: "Its requests do not say what it is" },
 };
 
+/** `person`. */
+export function looksWord(looks: ClientLooks): string {
+  return LOOKS[looks].word;
+}
+
 /** The rule by which a client looks like this. */
 export function looksTitle({ looks }: ClientProfile): string {
   return LOOKS[looks].title;
@@ -40,7 +45,9 @@ export function looksTitle({ looks }: ClientProfile): string {
 /** `person, signed in`. */
 export function marksText({ looks, good }: ClientProfile): string {
   // What it looks like says already that it claims to be a crawler or a monitor.
-  const others = (good ?? []).filter((reason) => reason === "signed_in" || reason === "named_network");
+  const others = (good ?? []).filter(
+    (reason) => reason === "signed_in" || reason === "named_network",
+  );
   return [LOOKS[looks].word, ...others.map(reasonText)].join(", ");
 }
 

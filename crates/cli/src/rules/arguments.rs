@@ -47,8 +47,8 @@ pub(crate) struct RulesArguments {
     #[arg(long, conflicts_with = "decisions")]
     pub(super) sweep: bool,
 
-    /// Print the rate and burst that the log suggests, as text to paste with the figures in
-    /// comments; no client that looks like a person or is good is over them
+    /// Print the numbers that the log suggests for a limit or a jail, as text to paste with the
+    /// figures in comments; no client that looks like a person or is good is over them
     #[arg(long, conflicts_with = "decisions")]
     pub(super) suggest: bool,
 

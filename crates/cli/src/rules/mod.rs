@@ -17,7 +17,7 @@ mod who;
 use std::io::{self, BufWriter, Write};
 
 use weir_ingest::Input;
-use weir_query::{limit_curve, suggested_setting, suspects};
+use weir_query::{KeyClient, limit_curve, suggested_setting, suspects};
 use weir_rules::{LogCounts, Rule, RuleReport};
 use weir_view::{CountedSource, CountedSources, IncompleteSource, ReplayedRule, RulesReport};
 
@@ -174,10 +174,11 @@ fn add_sweeps(
         if arguments.suggest {
             let profiles = who.profiles(suspects.iter().map(|(_, key)| &**key))?;
             let of_key = |(number, key): &(usize, Box<[u8]>)| {
-                profiles.get(&**key).map(|profile| (*number, profile.clone()))
+                profiles.get(&**key).map(|profile| (*number, KeyClient::from(profile)))
             };
-            rule.suggestion =
-                suggested_setting(sweep, &suspects.iter().filter_map(of_key).collect());
+            let clients = suspects.iter().filter_map(of_key).collect();
+            let found = suggested_setting(sweep, &clients);
+            rule.suggestion = found.map(|found| found.suggestion);
         }
     }
     Ok(())

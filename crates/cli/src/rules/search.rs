@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use weir_rules::{ChangedRule, Rule, RuleReport, RuleSettings, Trip, TunableText};
-use weir_view::{ClientProfile, SparedClient, Suggestion};
+use weir_view::{ClientProfile, JudgedClient, Suggestion};
 
 use super::pass::Pass;
 use super::who::Who;
@@ -60,7 +60,7 @@ struct Candidate {
 struct Between {
     highest_below: f64,
     lowest_above: Option<f64>,
-    busiest_spared: Option<SparedClient>,
+    busiest_spared: Option<JudgedClient>,
 }
 
 impl SettingSearch<'_> {
@@ -215,9 +215,9 @@ fn is_spared(key: &[u8], profiles: &HashMap<&[u8], ClientProfile>) -> bool {
 fn spared_client(
     reached: &Reached,
     profiles: &HashMap<&[u8], ClientProfile>,
-) -> Option<SparedClient> {
+) -> Option<JudgedClient> {
     let ClientProfile { client, looks, .. } = profiles.get(&*reached.key)?;
-    Some(SparedClient { client: client.clone(), peak: reached.peak, looks: *looks })
+    Some(JudgedClient { client: client.clone(), peak: reached.peak, looks: *looks })
 }
 
 /// Whether a client that must not be rejected is, or may be.

@@ -4,8 +4,8 @@ use serde_json::Value;
 use weir_testkit::fixtures;
 use weir_testkit::json_schema::check;
 
-use crate::support::{Folder, run, run_with_stdin, text};
 use crate::support::text as text_of;
+use crate::support::{Folder, run, run_with_stdin, text};
 
 const LIMIT: &str = "limit_req_zone $binary_remote_addr zone=one:10m rate=1r/s;\n\
                      limit_req zone=one burst=2 nodelay;\n";

@@ -68,6 +68,11 @@ impl ClientAssessment {
         self.is_named || claims && self.looks() != ClientLooks::Attack
     }
 
+    /// Returns whether a limit should not reject it, as [`ClientProfile::is_spared`] does.
+    pub(crate) fn is_spared(self) -> bool {
+        self.looks() == ClientLooks::Person || self.is_good()
+    }
+
     /// Describes it, with its first agent and path and the number of its errors.
     pub(super) fn profile(
         self,

@@ -7,6 +7,7 @@
 //! with more detail ([`rows`]), and of records that are read one after another ([`requests`]).
 
 mod assessment;
+mod classes;
 mod marks;
 mod requests;
 mod rows;

@@ -3,17 +3,13 @@
 use std::collections::HashMap;
 
 use weir_core::{
-    ABSENT, AddressBlock, Codes, CompiledFilter, DecidedIds, Dictionary, Field, Filter, REMAINDER,
+    ABSENT, AddressBlock, CompiledFilter, DecidedIds, Dictionary, Field, Filter, REMAINDER,
     Segment, TimeBounds, Values,
 };
 use weir_view::ClientProfile;
 
 use super::assessment::{ClientAssessment, is_named};
-use super::marks::{
-    FAILED, REFUSED, ROBOT, SCANNED, SERVED, SIGNED_IN, agent_flags, is_set, path_flags,
-    status_flags,
-};
-use crate::value_classes::ValueClasses;
+use super::classes::{RequestClasses, RequestColumns};
 
 /// The requests of listed clients in some segments, by the positions of the clients in the list.
 ///
@@ -21,10 +17,7 @@ use crate::value_classes::ValueClasses;
 #[derive(Debug, Clone)]
 pub(crate) struct ClientRows {
     all: CompiledFilter,
-    agents: ValueClasses<u8>,
-    users: ValueClasses<u8>,
-    statuses: ValueClasses<u8>,
-    paths: ValueClasses<u8>,
+    classes: RequestClasses,
     clients: Vec<RowCounts>,
 }
 
@@ -61,59 +54,43 @@ type RowPlace = (u32, u64);
 impl ClientRows {
     /// Empty counts of so many clients.
     pub(crate) fn new(clients: usize) -> Self {
-        Self {
-            all: CompiledFilter::new(&Filter::default()),
-            agents: ValueClasses::default(),
-            users: ValueClasses::default(),
-            statuses: ValueClasses::default(),
-            paths: ValueClasses::default(),
-            clients: vec![RowCounts::default(); clients],
-        }
+        Self::of_classes(RequestClasses::default(), clients)
+    }
+
+    /// The same, over values that are classified already.
+    pub(super) fn of_classes(classes: RequestClasses, clients: usize) -> Self {
+        let all = CompiledFilter::new(&Filter::default());
+        Self { all, classes, clients: vec![RowCounts::default(); clients] }
     }
 
     /// Classifies the values that were added since the last call.
     pub(crate) fn refresh(&mut self, values: &Values) {
-        let dictionary = |field: Field| values.dictionary(field.column());
         self.all.refresh(values);
-        self.agents.refresh(dictionary(Field::UserAgent), agent_flags);
-        let signed_in = |user: &[u8]| if is_set(user) { SIGNED_IN } else { 0 };
-        self.users.refresh(dictionary(Field::User), signed_in);
-        self.statuses.refresh(dictionary(Field::Status), status_flags);
-        self.paths.refresh(dictionary(Field::Path), path_flags);
+        self.classes.refresh(values);
     }
 
     /// Adds the rows of a segment of requests that lie within the bounds. `listed` has the positions
     /// of the clients.
     pub(crate) fn update(&mut self, segment: &Segment, bounds: &TimeBounds, listed: &ListedIds) {
         let Some(codes) = segment.text(Field::Client.column()) else { return };
-        let column = |field: Field| segment.text(field.column());
-        let [agents, users] = [Field::UserAgent, Field::User].map(column);
-        let [statuses, paths] = [Field::Status, Field::Path].map(column);
+        let columns = RequestColumns::of(segment);
         let rows = self.all.pass_within(segment, bounds).selection();
         rows.for_each(|row| {
             let Some(at) = listed.position(codes.get(row) as u32) else { return };
-            let id = |codes: Option<&Codes>| codes.map_or(ABSENT, |codes| codes.get(row) as u32);
+            let marks = self.classes.marks(&columns, row);
             let counts = &mut self.clients[at];
             let place = (segment.source(), segment.line_offset(row));
-            let [status, path, user, agent] = [statuses, paths, users, agents].map(id);
-            let flags = |classes: &ValueClasses<u8>, id| classes.get(id).copied().unwrap_or(0);
-            let (of_status, of_path) = (flags(&self.statuses, status), flags(&self.paths, path));
             counts.requests += 1;
-            counts.errors += u64::from(of_status & FAILED != 0);
-            counts.refused += u64::from(of_status & REFUSED != 0);
-            counts.flags |= of_path & SCANNED;
-            if of_status & SERVED != 0 {
-                counts.flags |= of_path | flags(&self.users, user);
-            }
+            counts.errors += u64::from(marks.is_failed);
+            counts.refused += u64::from(marks.is_refused);
+            counts.flags |= marks.flags;
+            let (path, agent) = (columns.path(row), columns.agent(row));
             counts.first = earliest(counts.first, Some(FirstRequest { place, path }));
-            if agents.is_none() {
-                return;
+            if agent != ABSENT {
+                let is_browser = !self.classes.is_program(agent);
+                counts.agent =
+                    earliest(counts.agent, Some(FirstAgent { is_browser, place, agent }));
             }
-            let of_agent = if agent == ABSENT { ROBOT } else { flags(&self.agents, agent) };
-            counts.flags |= of_agent;
-            let is_browser = of_agent & ROBOT == 0;
-            let first = (agent != ABSENT).then_some(FirstAgent { is_browser, place, agent });
-            counts.agent = earliest(counts.agent, first);
         });
     }
 
@@ -171,6 +148,18 @@ pub(crate) struct ListedIds {
 }
 
 impl ListedIds {
+    /// The positions of these keys among the clients.
+    pub(super) fn of_keys(clients: &Dictionary, keys: &[&[u8]]) -> Self {
+        let mut listed = Self { is_listed: vec![0; clients.ids().div_ceil(64)], ..Self::default() };
+        for (position, key) in keys.iter().enumerate() {
+            if let Some(id) = clients.find(key) {
+                listed.is_listed[id as usize / 64] |= 1 << (id % 64);
+                listed.positions.insert(id, position as u32);
+            }
+        }
+        listed
+    }
+
     /// Looks up the clients that were added since the last call. `position` returns the position of
     /// a client, if it is listed.
     pub(crate) fn refresh(

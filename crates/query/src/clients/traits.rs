@@ -7,26 +7,27 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use weir_core::{
-    ABSENT, AddressBlock, Codes, CompiledFilter, Dictionary, Field, Filter, REMAINDER, RecordKind,
-    SnapshotSegment, Snapshots, Values,
+    ABSENT, AddressBlock, CompiledFilter, Field, Filter, RecordKind, SnapshotSegment, Snapshots,
+    Values,
 };
+use weir_view::ClientProfile;
 
 use super::assessment::{ClientAssessment, is_named};
-use super::marks::{
-    REFUSED, ROBOT, SCANNED, SERVED, SIGNED_IN, UNKNOWN, agent_flags, is_set, path_flags,
-    status_flags,
-};
+use super::classes::{RequestClasses, RequestColumns};
+use super::marks::UNKNOWN;
+use super::rows::{ClientRows, ListedIds};
 use crate::snapshot_work::{Interruption, SnapshotWork};
+use crate::spread::spread_with;
 
 /// The counts of all clients of a data set.
 ///
 /// # Memory
 ///
-/// 12 bytes for each distinct client, and during the count one byte for each distinct agent, user,
-/// status and path.
+/// 12 bytes for each distinct client, and one byte for each distinct agent, user, status and path.
 pub(crate) struct ClientTraits {
     /// By client id.
     clients: Vec<ClientCounts>,
+    classes: RequestClasses,
     networks: Vec<AddressBlock>,
 }
 
@@ -46,12 +47,6 @@ struct RunSums {
     flags: u8,
 }
 
-/// The flags of each value of a column, by id.
-struct Classes {
-    field: Field,
-    flags: Vec<u8>,
-}
-
 impl ClientTraits {
     /// Counts the requests of the clients of a snapshot on up to `jobs` threads. Clients in
     /// `networks` are good.
@@ -63,16 +58,51 @@ impl ClientTraits {
         networks: &[AddressBlock],
     ) -> Result<Self, Interruption> {
         // The lock on the values is released here, because parsers wait for it.
-        let (tables, ids) = work.with_values(|values| {
-            (Tables::new(values), values.dictionary(Field::Client.column()).ids())
+        let mut classes = RequestClasses::default();
+        let ids = work.with_values(|values| {
+            classes.refresh(values);
+            values.dictionary(Field::Client.column()).ids()
         })?;
         let clients: Vec<ClientCounts> = (0..ids).map(|_| ClientCounts::default()).collect();
         let is_request = |it: &&SnapshotSegment| it.segment.kind() == RecordKind::Request;
         let segments = work.snapshot.segments.iter().filter(is_request);
         let segments: Vec<&SnapshotSegment> = segments.collect();
         let all = CompiledFilter::new(&Filter::default());
-        work.spread(segments.into_iter(), |segment| tables.count(segment, &all, &clients))?;
-        Ok(Self { clients, networks: networks.to_vec() })
+        work.spread(segments.into_iter(), |segment| count(&classes, segment, &all, &clients))?;
+        Ok(Self { clients, classes, networks: networks.to_vec() })
+    }
+
+    /// Describes those of these keys that are clients with requests, in more detail.
+    ///
+    /// # Errors
+    /// Fails if ids of the snapshot are stale, or if the answer is abandoned.
+    pub(crate) fn profiles<D: Snapshots>(
+        &self,
+        work: &SnapshotWork<'_, D>,
+        keys: &[&[u8]],
+    ) -> Result<Vec<ClientProfile>, Interruption> {
+        let listed = work.with_values(|values| {
+            ListedIds::of_keys(values.dictionary(Field::Client.column()), keys)
+        })?;
+        let blank = ClientRows::of_classes(self.classes.clone(), keys.len());
+        let is_request = |it: &&SnapshotSegment| it.segment.kind() == RecordKind::Request;
+        let segments = work.snapshot.segments.iter().filter(is_request);
+        let segments: Vec<&SnapshotSegment> = segments.collect();
+        let update = |rows: &mut ClientRows, it: &SnapshotSegment| {
+            rows.update(&it.segment, &it.bounds, &listed);
+        };
+        let segments = segments.into_iter();
+        let parts = spread_with(work.jobs, segments, work.abandoned, || blank.clone(), update)?;
+        let rows = parts.into_iter().reduce(|mut all, part| {
+            all.merge(&part);
+            all
+        });
+        let Some(rows) = rows else { return Ok(Vec::new()) };
+        work.with_values(|values| {
+            let profile =
+                |(at, key): (usize, &&[u8])| rows.profile(at, key, values, &self.networks);
+            keys.iter().enumerate().filter_map(profile).collect()
+        })
     }
 
     /// Assesses the client with this key. Returns `None` if the key is not an address.
@@ -113,68 +143,32 @@ impl ClientCounts {
     }
 }
 
-/// The flags of the values in each column that says something about a client.
-struct Tables {
-    agents: Classes,
-    users: Classes,
-    statuses: Classes,
-    paths: Classes,
-}
-
-impl Tables {
-    fn new(values: &Values) -> Self {
-        let classes = |field: Field, classify: fn(&[u8]) -> u8| {
-            let dictionary: &Dictionary = values.dictionary(field.column());
-            let ids = 0..dictionary.ids() as u32;
-            let flags = ids.map(|id| dictionary.value(id).map_or(0, classify)).collect();
-            Classes { field, flags }
-        };
-        Self {
-            agents: classes(Field::UserAgent, agent_flags),
-            users: classes(Field::User, |user| if is_set(user) { SIGNED_IN } else { 0 }),
-            statuses: classes(Field::Status, status_flags),
-            paths: classes(Field::Path, path_flags),
+/// Adds the requests of a segment to the counts of their clients.
+fn count(
+    classes: &RequestClasses,
+    segment: &SnapshotSegment,
+    all: &CompiledFilter,
+    clients: &[ClientCounts],
+) {
+    let SnapshotSegment { segment, bounds, .. } = segment;
+    let Some(of_rows) = segment.text(Field::Client.column()) else { return };
+    let columns = RequestColumns::of(segment);
+    let add = |client: u32, sums: RunSums| {
+        if let Some(counts) = clients.get(client as usize) {
+            counts.add(sums);
         }
-    }
-
-    fn count(&self, segment: &SnapshotSegment, all: &CompiledFilter, clients: &[ClientCounts]) {
-        let SnapshotSegment { segment, bounds, .. } = segment;
-        let Some(of_rows) = segment.text(Field::Client.column()) else { return };
-        let column = |classes: &Classes| segment.text(classes.field.column());
-        let [agents, users, statuses, paths] =
-            [&self.agents, &self.users, &self.statuses, &self.paths].map(column);
-        let add = |client: u32, sums: RunSums| {
-            if let Some(counts) = clients.get(client as usize) {
-                counts.add(sums);
-            }
-        };
-        // The rows of a client that floods are adjacent, and threads should not wait for its counts.
-        let (mut client, mut sums) = (ABSENT, RunSums::default());
-        all.pass_within(segment, bounds).selection().for_each(|row| {
-            let own = of_rows.get(row) as u32;
-            if own != client {
-                add(std::mem::replace(&mut client, own), std::mem::take(&mut sums));
-            }
-            let status = flags_at((&self.statuses, statuses), row, 0);
-            let of_path = flags_at((&self.paths, paths), row, 0);
-            sums.requests += 1;
-            sums.refused += u32::from(status & REFUSED != 0);
-            sums.flags |= flags_at((&self.agents, agents), row, ROBOT) | status & UNKNOWN;
-            sums.flags |= of_path & SCANNED;
-            if status & SERVED != 0 {
-                sums.flags |= of_path | flags_at((&self.users, users), row, 0);
-            }
-        });
-        add(client, sums);
-    }
-}
-
-/// Returns the flags of the value that a row has in a column, or `of_none` if it has none there.
-fn flags_at((classes, codes): (&Classes, Option<&Codes>), row: usize, of_none: u8) -> u8 {
-    let Some(codes) = codes else { return 0 };
-    match codes.get(row) as u32 {
-        ABSENT => of_none,
-        REMAINDER => UNKNOWN,
-        id => classes.flags.get(id as usize).copied().unwrap_or(0),
-    }
+    };
+    // The rows of a client that floods are adjacent, and threads should not wait for its counts.
+    let (mut client, mut sums) = (ABSENT, RunSums::default());
+    all.pass_within(segment, bounds).selection().for_each(|row| {
+        let own = of_rows.get(row) as u32;
+        if own != client {
+            add(std::mem::replace(&mut client, own), std::mem::take(&mut sums));
+        }
+        let marks = classes.marks(&columns, row);
+        sums.requests += 1;
+        sums.refused += u32::from(marks.is_refused);
+        sums.flags |= marks.flags;
+    });
+    add(client, sums);
 }

@@ -243,10 +243,20 @@ async fn a_grid_has_what_each_setting_catches_and_names_who_is_next_to_the_knee(
             }
         }
         let advice = grid.advice.expect("requests");
-        assert_eq!((advice.suggestion.keys, grid.bursts[advice.at]), (1, advice.suggestion.burst));
-        assert_eq!(advice.slowest_attack.expect("the flood").key, "203.0.113.9");
+        let suggestion = &advice.suggestion;
+        let [row, column] = advice.at;
+        assert_eq!(Some(&grid.rates[row].setting), suggestion.rate.as_ref());
+        assert_eq!(grid.bursts[column], suggestion.burst);
+        assert_eq!(
+            (grid.keys[row][column], grid.requests[row][column]),
+            (suggestion.keys, suggestion.requests)
+        );
+        assert_eq!(advice.slowest_rejected.expect("the flood").client, "203.0.113.9");
+        // No client that looks like a person or is good is over it, and the busiest of them is told.
         let (humans, sweep) = (naive_humans(&requests), answer.sweep.expect("a single limit"));
-        let peaks = sweep.peaks(0..sweep.keys(), sweep.rate());
+        let reasons = naive_reasons(&requests);
+        let rate = (grid.rates[row].per_second * 1_000.0).round() as i64;
+        let peaks = sweep.peaks(0..sweep.keys(), rate);
         // Keys are numbered in order of appearance.
         let mut clients: Vec<&String> = Vec::new();
         for request in &requests {
@@ -254,11 +264,19 @@ async fn a_grid_has_what_each_setting_catches_and_names_who_is_next_to_the_knee(
                 clients.push(&request.client);
             }
         }
-        let of_humans = clients.iter().zip(peaks).filter(|(client, _)| humans.contains(**client));
-        let highest = of_humans.map(|(_, peak)| peak).max_by(f64::total_cmp).expect("people");
-        let busiest = advice.busiest_human.expect("people");
-        assert!(humans.contains(&busiest.key), "{busiest:?}");
+        let is_spared = |client: &str| humans.contains(client) || reasons.contains_key(client);
+        let of_spared = clients.iter().zip(peaks).filter(|(client, _)| is_spared(client));
+        let highest = of_spared.map(|(_, peak)| peak).max_by(f64::total_cmp).expect("people");
+        let busiest = suggestion.busiest_spared.as_ref().expect("people");
+        assert!(is_spared(&busiest.client), "{busiest:?}");
         assert_eq!(busiest.peak, highest);
+        assert!(highest <= f64::from(suggestion.burst));
+        // Every listed key is described.
+        let described: BTreeSet<&String> =
+            answer.rule.clients.iter().map(|profile| &profile.client).collect();
+        let listed = answer.rule.trips.iter().chain(&answer.rule.closest);
+        assert!(listed.clone().count() > 0);
+        listed.for_each(|key| assert!(described.contains(&key.key), "{}", key.key));
     }
 }
 

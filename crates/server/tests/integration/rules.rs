@@ -275,10 +275,14 @@ async fn a_question_may_ask_for_other_settings_good_clients_and_a_comparison() {
     assert_eq!(grid["keys"][own_rate][own_burst], 3);
     let advice = &grid["advice"];
     assert_eq!(
-        (&advice["suggestion"]["keys"], &advice["slowest_attack"]["key"]),
+        (&advice["suggestion"]["keys"], &advice["slowest_rejected"]["client"]),
         (&json!(1), &json!("192.0.2.1"))
     );
-    assert_eq!(advice["busiest_human"], Value::Null, "curl is a program");
+    let busiest = &advice["suggestion"]["busiest_spared"];
+    assert_eq!((&busiest["client"], &busiest["looks"]), (&json!("10.0.0.1"), &json!("program")));
+    let clients = of_rule["rule"]["clients"].as_array().expect("clients");
+    let named = clients.iter().find(|client| client["client"] == "10.0.0.1").expect("the office");
+    assert_eq!((&named["good"], &named["agent"]), (&json!(["named_network"]), &json!("curl")));
     let collateral = &of_rule["collateral"];
     assert_eq!((&collateral["judged"], &collateral["good"]), (&json!(3), &json!(1)));
     assert_eq!(collateral["reasons"], json!([{ "reason": "named_network", "keys": 1 }]));

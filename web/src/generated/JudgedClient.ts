@@ -2,9 +2,9 @@
 import type { ClientLooks } from "./ClientLooks";
 
 /**
- * A client that a suggested limit must not reject.
+ * A client next to a suggested limit.
  */
-export type SparedClient = { 
+export type JudgedClient = { 
 /**
  * Its address.
  */
