@@ -18,7 +18,7 @@ use std::io::{self, BufWriter, Write};
 
 use weir_ingest::Input;
 use weir_query::{KeyClient, limit_curve, suggested_setting, suspects};
-use weir_rules::{LogCounts, Rule, RuleReport};
+use weir_rules::{Family, LogCounts, Rule, RuleReport};
 use weir_view::{CountedSource, CountedSources, IncompleteSource, ReplayedRule, RulesReport};
 
 use arguments::FailOn;
@@ -178,7 +178,10 @@ fn add_sweeps(
             };
             let clients = suspects.iter().filter_map(of_key).collect();
             let found = suggested_setting(sweep, &clients);
-            rule.suggestion = found.map(|found| found.suggestion);
+            rule.suggestion = found.map(|found| match rule.family == Family::IngressNginx.name() {
+                true => suggestion::of_annotations(sweep, found.suggestion),
+                false => found.suggestion,
+            });
         }
     }
     Ok(())

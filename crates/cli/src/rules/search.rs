@@ -44,6 +44,14 @@ struct Reached {
     peak: f64,
 }
 
+/// What all keys of a replay reach.
+struct KeyPeaks {
+    /// The number of all keys; those that reach least may not be listed.
+    seen: usize,
+    /// In descending order of their peaks.
+    keys: Vec<Reached>,
+}
+
 /// A text of a rule that is tried.
 struct Tried {
     text: String,
@@ -83,17 +91,17 @@ impl SettingSearch<'_> {
             probes = both_at_once(own).into_iter().filter_map(|both| text.with(both)).collect();
         }
         let (probes, reports) = self.replay(probes)?;
-        let reached: Vec<Vec<Reached>> = reports
+        let reached: Vec<KeyPeaks> = reports
             .iter()
             .zip(&probes)
-            .map(|(report, probe)| reached(report, probe.settings.threshold))
+            .map(|(report, probe)| KeyPeaks::of(report, probe.settings.threshold))
             .collect();
-        let suspects = reached.iter().flat_map(|keys| keys.iter().take(SUSPECTS_MAX));
+        let suspects = reached.iter().flat_map(|peaks| peaks.keys.iter().take(SUSPECTS_MAX));
         let suspects: HashSet<&[u8]> = suspects.map(|reached| &*reached.key).collect();
         let profiles = self.who.profiles(suspects.into_iter())?;
-        let choose = |(probe, keys): (&Tried, &Vec<Reached>)| match is_both {
-            true => Some(as_it_is(text.with(probe.settings)?, keys, &profiles)),
-            false => chosen(text, probe.settings, keys, &profiles),
+        let choose = |(probe, peaks): (&Tried, &KeyPeaks)| match is_both {
+            true => Some(as_it_is(text.with(probe.settings)?, &peaks.keys, &profiles)),
+            false => chosen(text, probe.settings, peaks, &profiles),
         };
         let candidates: Vec<Candidate> = probes.iter().zip(&reached).filter_map(choose).collect();
         let (changed, found): (Vec<ChangedRule>, Vec<Between>) =
@@ -151,23 +159,26 @@ fn suggestion(tried: Tried, report: &RuleReport, found: Between) -> Suggestion {
     }
 }
 
-/// What the keys of a replay with the lowest threshold reach, in descending order.
-fn reached(report: &RuleReport, threshold: u64) -> Vec<Reached> {
-    let reached = |trip: &Trip| {
-        // A part of the limit may be fixed, such as what a wait adds.
-        let limit = trip.peak - trip.margin - threshold as f64;
-        Reached { key: trip.key.clone(), peak: trip.peak_range.1 - limit }
-    };
-    let mut keys: Vec<Reached> = report.trips.iter().chain(&report.closest).map(reached).collect();
-    keys.sort_by(|one, other| other.peak.total_cmp(&one.peak));
-    keys
+impl KeyPeaks {
+    /// What the keys of a replay with this threshold reach.
+    fn of(report: &RuleReport, threshold: u64) -> Self {
+        let reached = |trip: &Trip| {
+            // A part of the limit may be fixed, such as what a wait adds.
+            let fixed = trip.peak - trip.margin - threshold as f64;
+            Reached { key: trip.key.clone(), peak: trip.peak_range.1 - fixed }
+        };
+        let mut keys: Vec<Reached> =
+            report.trips.iter().chain(&report.closest).map(reached).collect();
+        keys.sort_by(|one, other| other.peak.total_cmp(&one.peak));
+        Self { seen: report.keys.seen as usize, keys }
+    }
 }
 
 /// Returns the setting with the threshold between the keys of a probe.
 fn chosen(
     text: &TunableText,
     probe: RuleSettings,
-    keys: &[Reached],
+    KeyPeaks { seen, keys }: &KeyPeaks,
     profiles: &HashMap<&[u8], ClientProfile>,
 ) -> Option<Candidate> {
     let peaks: Vec<f64> = keys.iter().map(|reached| reached.peak).collect();
@@ -177,7 +188,7 @@ fn chosen(
         // Only those that fail are keys, so most of them may be attacks.
         true if peaks.is_empty() => return None,
         true => weir_rules::Suggestion::among(&peaks, over_max),
-        false => weir_rules::Suggestion::sparing(&peaks, peaks.len(), over_max)?,
+        false => weir_rules::Suggestion::sparing(&peaks, *seen, over_max)?,
     };
     let threshold = u64::from(found.burst) + u64::from(probe.trips_at_threshold);
     let settings = RuleSettings { threshold: threshold.max(1), ..probe };

@@ -1,5 +1,6 @@
 //! Formats a suggested setting to paste, with the figures in comments.
 
+use weir_rules::LimitSweep;
 use weir_view::{ReplayedRule, Suggestion};
 
 use super::text::count;
@@ -45,6 +46,36 @@ pub(super) fn lines(rule: &ReplayedRule, suggestion: &Suggestion) -> String {
                 "\n{figures}# In limit_req_zone: rate={rate}\nlimit_req zone={zone}{burst} nodelay;\n"
             )
         }
+    }
+}
+
+/// Writes a suggestion as annotations of ingress-nginx, whose burst is a multiple of the number of
+/// requests in the rate.
+pub(super) fn of_annotations(sweep: &LimitSweep, found: Suggestion) -> Suggestion {
+    let written = found.rate.as_deref().unwrap_or_default();
+    let (number, unit) = written.split_once("r/").unwrap_or_default();
+    let Some(number) = number.parse::<u32>().ok().filter(|number| *number > 0) else {
+        return found;
+    };
+    let rate = i64::from(number) * 1_000 / if unit == "m" { 60 } else { 1 };
+    let least = (found.highest_below / f64::from(number)).ceil().max(1.0) as u32;
+    let middle = found.burst.div_ceil(number).max(1);
+    let is_between =
+        found.lowest_above.is_none_or(|lowest| f64::from(number.saturating_mul(middle)) < lowest);
+    let multiplier = if is_between { middle } else { least };
+    let burst = number.saturating_mul(multiplier);
+    let swept = sweep.settings(0..sweep.keys(), rate, &[burst]);
+    let (keys, requests) = swept.first().map_or((0, 0), |swept| (swept.keys, swept.requests));
+    let prefix = "nginx.ingress.kubernetes.io/limit";
+    Suggestion {
+        burst,
+        keys,
+        requests,
+        setting: Some(format!("limit-rp{unit}={number}, limit-burst-multiplier={multiplier}")),
+        text: Some(format!(
+            "{prefix}-rp{unit}: \"{number}\"\n{prefix}-burst-multiplier: \"{multiplier}\"\n"
+        )),
+        ..found
     }
 }
 

@@ -284,7 +284,8 @@ fn no_labelled_person_is_over_a_suggested_setting() {
 }
 
 /// Rules in the languages whose settings are suggested.
-const TUNABLE: [&str; 7] = [
+const TUNABLE: [&str; 8] = [
+    "nginx.ingress.kubernetes.io/limit-rps: \"5\"\nnginx.ingress.kubernetes.io/limit-burst-multiplier: \"2\"\n",
     "limit 60 requests in 1m by client",
     "http:\n  middlewares:\n    a:\n      rateLimit:\n        average: 5\n        burst: 10\n",
     "backend b\n  stick-table type ip size 1m expire 10s store http_req_rate(10s)\n  \
