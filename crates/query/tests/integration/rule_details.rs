@@ -96,6 +96,16 @@ fn naive_reasons(requests: &[Request]) -> BTreeMap<String, BTreeSet<GoodReason>>
             reasons.entry(request.client.clone()).or_default().extend(found);
         }
     }
+    // What an attack says about itself does not count.
+    for (client, found) in &mut reasons {
+        let own = || requests.iter().filter(|request| request.client == *client);
+        let refused = own().filter(|request| ["404", "401"].contains(&request.status)).count();
+        let is_program = own().any(|request| !request.agent.contains("Firefox"));
+        if is_program && own().count() >= 10 && 2 * refused > own().count() {
+            found.retain(|reason| *reason == GoodReason::NamedNetwork);
+        }
+    }
+    reasons.retain(|_, found| !found.is_empty());
     reasons
 }
 
