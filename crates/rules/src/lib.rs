@@ -47,6 +47,7 @@ mod settings;
 mod shared_data;
 mod suggestion;
 mod sweep;
+mod tunable_text;
 mod unread;
 mod windows;
 mod yaml;
@@ -65,6 +66,7 @@ pub use report::{
     RequestCounts, RuleReport, Step, Trip, Verdict,
 };
 pub use rule::{Family, Line, MissingField, Observer, Replay, Rule};
-pub use settings::{ChangedRule, RuleSettings, TunableText};
+pub use settings::RuleSettings;
 pub use suggestion::Suggestion;
 pub use sweep::{LimitSweep, SweptSetting};
+pub use tunable_text::{ChangedRule, TunableText};

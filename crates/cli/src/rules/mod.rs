@@ -128,7 +128,14 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
     };
     add_sweeps(&mut report, &sweeps, &who, arguments)?;
     if arguments.suggest {
-        add_suggestions(&mut report, &places, &SettingSearch { pass: &pass, who: &who })?;
+        let search = SettingSearch { pass: &pass, who: &who };
+        let tunable = add_suggestions(&mut report, &places, &search)?;
+        if tunable == 0 && sweeps.iter().all(Option::is_none) {
+            return Err(Failure::new(
+                "--suggest: the rule has no single limit with its numbers in the text. A limit whose \
+                 burst is a default has it only if you write it",
+            ));
+        }
     }
     if !arguments.decisions {
         who.describe(&mut report, if arguments.json { JSON_CLIENTS_MAX } else { arguments.top })?;
@@ -187,30 +194,26 @@ fn add_sweeps(
     Ok(())
 }
 
-/// Adds the suggestions of the other rules, in their own languages.
+/// Adds the suggestions of the other rules, in their own languages. Returns how many of these rules
+/// have numbers that can be changed.
 ///
 /// # Errors
-/// If no rule has one, or the inputs cannot be read again.
+/// If the inputs cannot be read again.
 fn add_suggestions(
     report: &mut RulesReport,
     places: &[RulePlace],
     search: &SettingSearch<'_>,
-) -> Result<(), Failure> {
+) -> Result<usize, Failure> {
+    let mut tunable = 0;
     for (rule, place) in report.rules.iter_mut().zip(places) {
         if rule.suggestion.is_none()
             && let Some(text) = place.tunable_text()
         {
+            tunable += 1;
             rule.suggestion = search.suggestion(&text)?;
         }
     }
-    if report.rules.iter().all(|rule| rule.suggestion.is_none()) {
-        return Err(Failure::new(
-            "--suggest: there is no setting to suggest: the rule has no single limit with numbers in \
-             its text, or applies to no request. A limit whose burst is a default has it only if you \
-             write it",
-        ));
-    }
-    Ok(())
+    Ok(tunable)
 }
 
 /// Prints a line for each request, and returns the reports and the names of the sources.

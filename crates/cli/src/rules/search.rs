@@ -242,7 +242,7 @@ fn neighbours(own: RuleSettings) -> Vec<RuleSettings> {
         Some(refill) => {
             // One that comes back each time is not divided, and CrowdSec has no other number.
             let scaled = |(factor, divisor): &(u64, u64)| match refill * factor {
-                more if refill > 1 && more % divisor == 0 => {
+                more if refill > 1 && more.is_multiple_of(*divisor) => {
                     RuleSettings { refill: Some(more / divisor), ..own }
                 }
                 _ => RuleSettings { period_ns: own.period_ns * divisor / factor, ..own },
