@@ -91,7 +91,10 @@ pub(super) fn escape_sequence_decode(value: &[u8]) -> Vec<u8> {
             (None, _) => (Some(b'\\'), 0),
             (Some(b'x' | b'X'), Some(digits)) => (Some(last_byte(digits)), 3),
             (Some(b'0'..=b'7'), _) => {
-                let (value, length) = octal(after);
+                // Three digits that do not fit a byte are its lowest bits.
+                let length = run(after, 3, |byte| (b'0'..=b'7').contains(byte));
+                let value =
+                    after[..length].iter().fold(0, |value, digit| value << 3 | (digit - b'0'));
                 (Some(value), length)
             }
             (Some(letter), _) => (Some(c_escape(*letter).unwrap_or(*letter)), 1),
@@ -145,9 +148,15 @@ pub(super) fn hex_encode(value: &[u8]) -> Vec<u8> {
     value.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect()
 }
 
-/// Decodes pairs of hexadecimal digits.
+/// Decodes pairs of hexadecimal digits. A single byte at the end is left out. Like ModSecurity, it reads
+/// other bytes as digits too: letters go on after `f`.
 pub(super) fn hex_decode(value: &[u8]) -> Vec<u8> {
-    value.chunks(2).map(last_byte).collect()
+    let digit = |byte: u8| match byte {
+        b'A'.. => (byte & 0xdf).wrapping_sub(b'A').wrapping_add(10),
+        _ => byte.wrapping_sub(b'0'),
+    };
+    let pairs = value.as_chunks::<2>().0.iter();
+    pairs.map(|[high, low]| digit(*high).wrapping_mul(16).wrapping_add(digit(*low))).collect()
 }
 
 /// Decodes `0x` and pairs of hexadecimal digits, as in SQL.

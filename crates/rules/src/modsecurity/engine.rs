@@ -3,25 +3,20 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use weir_core::{Record, RecordFields};
+use weir_core::{PatternBudget, Record};
 
+use super::binding::Binding;
 use super::exclusion::{Control, EngineMode, Exclusion};
-use super::expression::Search;
 use super::language::{AllowScope, Directive, Disruption, PHASE_LOGGING, SecRule};
-use super::operator::Operator;
+use super::link::has_matched;
 use super::rule_index::RuleIndex;
-use super::transaction::{Transaction, VALUE_BYTES_MAX, number};
+use super::transaction::{Transaction, WORK_MAX, number};
 use super::variable::{Source, Variable};
 use crate::error::RuleError;
-use crate::files::RuleFiles;
 
 /// The variables with the sum of a request's scores: those of versions 4 and 3 of the OWASP Core
 /// Rule Set.
 const SCORES: [&str; 2] = ["blocking_inbound_anomaly_score", "anomaly_score"];
-
-/// The most searches for a request that may take too many steps. Then no expression that backtracks
-/// is tried.
-const ABANDONED_MAX: u64 = 8;
 
 /// A step of the evaluation.
 #[derive(Debug)]
@@ -32,7 +27,7 @@ enum Step {
 }
 
 /// The rules in the order of the text.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Rules {
     steps: Vec<Step>,
     /// By phase from 1, the numbers of the steps of its rules, and of the markers.
@@ -41,8 +36,13 @@ pub(super) struct Rules {
     pub(super) count: u32,
     /// The variables that a transaction begins with.
     pub(super) initial: Vec<(String, Vec<u8>)>,
+    /// The most work for a request; see [`WORK_MAX`].
+    pub(super) work_max: u64,
+    budget: PatternBudget,
     /// The number of searches that took too many steps.
     abandoned: AtomicU64,
+    /// The number of requests that took too much work.
+    cut: AtomicU64,
 }
 
 /// What the rules do with a request.
@@ -59,8 +59,13 @@ pub(super) struct Evaluation {
 impl Rules {
     /// # Errors
     /// If rules exclude too many others.
-    pub(super) fn new(directives: Vec<Directive>) -> Result<Self, RuleError> {
-        let mut rules = Self::default();
+    pub(super) fn new(
+        directives: Vec<Directive>,
+        budget: &PatternBudget,
+    ) -> Result<Self, RuleError> {
+        let (steps, phases, count, initial, abandoned, cut) = Default::default();
+        let (work_max, budget) = (WORK_MAX, budget.clone());
+        let mut rules = Self { steps, phases, count, initial, work_max, budget, abandoned, cut };
         let (mut index, mut is_chained) = (RuleIndex::default(), false);
         for directive in directives {
             match directive {
@@ -147,30 +152,41 @@ impl Rules {
         self.abandoned.load(Ordering::Relaxed)
     }
 
-    /// Evaluates the rules for a request. Skips rules that need a field which the records lack, as
-    /// given by `lacking` for each rule number.
-    pub(super) fn evaluate(
-        &self,
-        record: &Record<'_>,
-        fields: &RecordFields,
-        lacking: &[bool],
-    ) -> Evaluation {
-        let mut transaction = Transaction::new(record, fields);
-        transaction.variables.extend(self.initial.iter().cloned());
+    /// The number of requests so far that were not evaluated to the end.
+    pub(super) fn cut(&self) -> u64 {
+        self.cut.load(Ordering::Relaxed)
+    }
+
+    /// Begins to count again.
+    pub(super) fn reset_counts(&self) {
+        self.abandoned.store(0, Ordering::Relaxed);
+        self.cut.store(0, Ordering::Relaxed);
+    }
+
+    /// Evaluates the rules for a request, as far as its record has what they test.
+    pub(super) fn evaluate(&self, record: &Record<'_>, binding: &Binding) -> Evaluation {
+        let mut transaction = Transaction::new(record, binding, &self.budget);
+        transaction.work_left = self.work_max;
+        for (name, value) in &self.initial {
+            transaction.set(name, value[..].into());
+        }
         let mut evaluation = Evaluation::default();
         let mut allowed_phase = 0;
         for phase in 1..=PHASE_LOGGING {
             if phase > allowed_phase && transaction.mode != EngineMode::Off {
-                transaction.request.is_decoded = phase > 1;
-                allowed_phase = self.run(phase, &mut transaction, lacking, &mut evaluation);
+                if phase == 2 {
+                    transaction.request.decode();
+                }
+                allowed_phase = self.run(phase, &mut transaction, &mut evaluation);
             }
-            if evaluation.denied.is_some() {
+            if evaluation.denied.is_some() || transaction.is_ended() {
                 break;
             }
         }
         self.abandoned.fetch_add(transaction.abandoned, Ordering::Relaxed);
-        let score = |name: &&str| transaction.variables.get(*name).map(|value| number(value));
-        evaluation.score = SCORES.iter().find_map(score);
+        self.cut.fetch_add(u64::from(transaction.is_cut), Ordering::Relaxed);
+        evaluation.score =
+            SCORES.iter().find_map(|name| transaction.variable(name)).map(|value| number(&value));
         evaluation
     }
 
@@ -179,7 +195,6 @@ impl Rules {
         &'a self,
         phase: u8,
         transaction: &mut Transaction<'a>,
-        lacking: &[bool],
         evaluation: &mut Evaluation,
     ) -> u8 {
         let mut skipped_to: Option<&str> = None;
@@ -192,23 +207,24 @@ impl Rules {
                 Step::Rule(number, links) => (*number, links),
             };
             let Some(first) = links.first() else { continue };
-            let is_told = skipped_to.is_none()
-                && links.iter().all(|link| link.obstacle.is_none())
-                && !lacking.get(number as usize).copied().unwrap_or(false);
-            if !is_told || !has_matched(number, links, transaction) {
+            if skipped_to.is_some() {
+                // The id of a rule is a marker after it.
+                skipped_to.take_if(|marker| *marker == first.id);
                 continue;
             }
-            if first.is_logged && links.iter().any(|link| !link.variables.is_empty()) {
+            let is_told = links.iter().all(|link| link.obstacle.is_none())
+                && !transaction.binding.leaves_out(number);
+            let has_matched = is_told && has_matched(number, links, transaction);
+            if transaction.is_ended() || transaction.mode == EngineMode::Off {
+                return PHASE_LOGGING;
+            }
+            if !has_matched {
+                continue;
+            }
+            if first.is_logged {
                 evaluation.matched.push(number);
             }
-            for control in links.iter().flat_map(|link| &link.controls) {
-                match control {
-                    Control::Exclude(exclusion) => transaction.exclude(exclusion),
-                    Control::SetMode(mode) => transaction.mode = *mode,
-                }
-            }
             match first.disruption {
-                _ if transaction.mode == EngineMode::Off => return PHASE_LOGGING,
                 Disruption::Deny if transaction.mode == EngineMode::On => {
                     evaluation.denied = Some(number);
                     return PHASE_LOGGING;
@@ -219,89 +235,6 @@ impl Rules {
             skipped_to = first.skip_after.as_deref();
         }
         0
-    }
-}
-
-fn too_many_exclusions(place: Range<usize>) -> RuleError {
-    let message = "the rules exclude others millions of times; exclude them once, by a range of ids \
-                   such as `100000-100999`";
-    RuleError::new(place, message)
-}
-
-/// Whether all links of a rule match.
-fn has_matched(number: u32, links: &[SecRule], transaction: &mut Transaction<'_>) -> bool {
-    let Some(first) = links.first() else { return false };
-    let Some(excluded) = transaction.excluded(number) else { return false };
-    transaction.matched.clear();
-    links.iter().all(|link| {
-        let ends = !link.is_chained && first.disruption != Disruption::Pass;
-        link_matches(link, ends, &excluded, transaction)
-    })
-}
-
-/// Whether a link matches. Its variables are set once for each matching value, as `execute_operator`
-/// of ModSecurity 2.9 does, or only for the first value if it `ends` the rule.
-fn link_matches(
-    rule: &SecRule,
-    ends: bool,
-    excluded: &[&Source],
-    transaction: &mut Transaction<'_>,
-) -> bool {
-    if rule.variables.is_empty() {
-        rule.sets.iter().for_each(|set| transaction.change(set));
-        return true;
-    }
-    let dynamic = rule.dynamic_operator.as_ref().and_then(|(name, argument)| {
-        let argument = argument.text(transaction);
-        let argument = String::from_utf8_lossy(&argument);
-        Operator::new(name, &argument, &RuleFiles::default()).ok()
-    });
-    let operator = dynamic.as_ref().unwrap_or(&rule.operator);
-    let is_first_enough = ends || rule.sets.is_empty() && !rule.captures && !rule.is_chained;
-    let mut matched = Vec::new();
-    for target in targets(rule, excluded, transaction) {
-        for value in stages(rule, target) {
-            let Some(groups) = groups(rule, operator, &value, &mut transaction.abandoned) else {
-                continue;
-            };
-            if rule.captures {
-                transaction.capture(groups);
-            }
-            matched.push(value);
-            rule.sets.iter().for_each(|set| transaction.change(set));
-            if is_first_enough {
-                transaction.matched = matched;
-                return true;
-            }
-        }
-    }
-    let has_matched = !matched.is_empty();
-    if has_matched {
-        transaction.matched = matched;
-    }
-    has_matched
-}
-
-/// The texts of the groups of a value, if the rule accepts it. Counts searches that are abandoned.
-fn groups(
-    rule: &SecRule,
-    operator: &Operator,
-    value: &[u8],
-    abandoned: &mut u64,
-) -> Option<Vec<Vec<u8>>> {
-    let search = if operator.backtracks() && *abandoned >= ABANDONED_MAX {
-        Search::TooSlow
-    } else {
-        operator.search(value, rule.captures)
-    };
-    match (search, rule.is_negated) {
-        (Search::Match(groups), false) => Some(groups),
-        (Search::Nothing, true) => Some(Vec::new()),
-        (Search::Match(_), true) | (Search::Nothing, false) => None,
-        (Search::TooSlow, _) => {
-            *abandoned += 1;
-            None
-        }
     }
 }
 
@@ -316,37 +249,8 @@ impl AllowScope {
     }
 }
 
-/// The values that a link tests, before their transformations.
-fn targets(rule: &SecRule, excluded: &[&Source], transaction: &Transaction<'_>) -> Vec<Vec<u8>> {
-    let own = rule.variables.iter().filter(|variable| variable.is_excluded);
-    let excluded: Vec<&Source> =
-        own.map(|variable| &variable.source).chain(excluded.iter().copied()).collect();
-    let mut targets = Vec::new();
-    for variable in rule.variables.iter().filter(|variable| !variable.is_excluded) {
-        let values = transaction.values(&variable.source, &excluded);
-        if variable.is_count {
-            targets.push(values.len().to_string().into_bytes());
-        } else {
-            targets.extend(values);
-        }
-    }
-    targets
-}
-
-/// The forms of a value that a link tests: the one after all transformations, or each that differs.
-fn stages(rule: &SecRule, value: Vec<u8>) -> Vec<Vec<u8>> {
-    let bytes_max = value.len().max(VALUE_BYTES_MAX);
-    let mut stages = vec![value];
-    for transform in &rule.transforms {
-        let mut last = stages.last().map(|value| transform(value)).unwrap_or_default();
-        // Some transformations make a value longer, so that a few in turn would fill the memory.
-        last.truncate(bytes_max);
-        if !rule.tests_each_step {
-            stages.clear();
-        } else if stages.last() == Some(&last) {
-            continue;
-        }
-        stages.push(last);
-    }
-    stages
+fn too_many_exclusions(place: Range<usize>) -> RuleError {
+    let message = "the rules exclude others millions of times; exclude them once, by a range of ids \
+                   such as `100000-100999`";
+    RuleError::new(place, message)
 }

@@ -6,7 +6,7 @@
 use fancy_regex::{CompileError, Regex, RegexBuilder};
 use weir_core::{BoundedRegex, PatternBudget, PatternSize, RegexOptions};
 
-use super::pcre::{Dialect, has_possessive, translated};
+use super::pcre::{Dialect, byte_of, character, has_possessive, translated};
 use crate::backtracking_parts::{PART_CACHE_BYTES_MAX, parts_max};
 use crate::error::Reason;
 
@@ -92,10 +92,10 @@ impl Expression {
             Self::Linear(_) => Search::Nothing,
             Self::Backtracking(_, budget) if budget.is_stopped() => Search::Nothing,
             Self::Backtracking(regex, _) => {
-                let text: String = value.iter().copied().map(char::from).collect();
+                let text: String = value.iter().copied().map(character).collect();
                 match regex.captures(text.as_str()) {
                     Ok(Some(groups)) => {
-                        let bytes = |text: &str| text.chars().map(|char| char as u8).collect();
+                        let bytes = |text: &str| text.chars().map(byte_of).collect();
                         let group = |at| groups.get(at).map(|it| bytes(it.as_str()));
                         let texts = (0..groups.len()).map(|at| group(at).unwrap_or_default());
                         Search::Match(texts.collect())
@@ -122,6 +122,15 @@ mod tests {
             (r"(a|b)\1", true, b"abb", b"ab"),
             (r"^(?!x).\xff$", true, b"a\xff", b"x\xff"),
             (r"(?>a+)b[^[]", true, b"aabc", b"aab["),
+            (r"^\x{bc}\W\b\w$", false, b"\xbc\xe9a", b"\xc2\xbc\xe9a"),
+            (r"^(?!x)\x{bc}\W\b\w$", true, b"\xbc\xe9a", b"\xc2\xbc\xe9a"),
+            (r"^[\x{80}-\x{ff}]+$", false, b"\x80\xff", b"\x80\x7f"),
+            (r"^(?!x)[\x{80}-\x{ff}]+$", true, b"\x80\xff", b"\x80\x7f"),
+            (r"(?i)^K[\xe9]\xe9$", false, b"k\xe9\xe9", b"k\xc9\xe9"),
+            (r"(?i)^(?!x)K[\xe9]\xe9$", true, b"k\xe9\xe9", b"k\xe9\xc9"),
+            ("^é+$", false, b"\xc3\xa9\xa9", b"\xe9"),
+            ("^(?!x)[é]+$", true, b"\xa9\xc3", b"\xe9"),
+            (r"^(?!x)[^\W\d]\S\D$", true, b"a\xa0\xb2", b"\xe9aa"),
         ] {
             let expression = Expression::new(text, &budget).expect(text);
             assert_eq!(matches!(expression, Expression::Backtracking(..)), backtracks, "{text}");

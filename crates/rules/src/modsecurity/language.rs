@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::exclusion::{Control, Exclusion};
-use super::operator::Operator;
+use super::operator::{MakeOperator, Operator};
 use super::transaction::{SetVariable, Template};
 use super::transform::{Transform, transform};
 use super::variable::{Variable, variables};
@@ -48,8 +48,8 @@ pub(super) struct SecRule {
     pub(super) sets: Vec<SetVariable>,
     pub(super) controls: Vec<Control>,
     pub(super) tags: Vec<String>,
-    /// The name and the argument of an operator whose argument has variables.
-    pub(super) dynamic_operator: Option<(String, Template)>,
+    /// What makes the operator from its argument, and the argument, if it has variables.
+    pub(super) dynamic_operator: Option<(MakeOperator, Template)>,
     /// Whether a match sets the variables `TX:0` to `TX:9`.
     pub(super) captures: bool,
     /// Whether the value is tested before and after each transformation.
@@ -59,7 +59,7 @@ pub(super) struct SecRule {
     /// The marker after which evaluation continues if the rule matches.
     pub(super) skip_after: Option<String>,
     pub(super) is_chained: bool,
-    /// The variables that an access log does not have, although the rule may match them.
+    /// The variables that no access log has, although the rule may match them.
     pub(super) missing: Vec<String>,
     /// The reason why the rule cannot be evaluated on a log.
     pub(super) obstacle: Option<Reason>,
@@ -343,8 +343,9 @@ fn rule(
         rule.read_operator(&operator.text, files);
     }
     if let Some(actions) = actions {
-        for action in split_actions(&actions.text) {
-            rule.read_action(action, files).map_err(|reason| reason.at(actions.range.clone()))?;
+        let place = |reason: Reason| reason.at(actions.range.clone());
+        for (name, value) in split_actions(&actions.text).map_err(place)? {
+            rule.read_action(name, &value, files).map_err(place)?;
         }
     }
     if rule.disruption == Disruption::Block {
@@ -353,14 +354,52 @@ fn rule(
     Ok(rule)
 }
 
-/// The actions between commas that are not in quotation marks.
-fn split_actions(text: &str) -> Vec<&str> {
-    let mut is_quoted = false;
-    let split = text.split(move |next| {
-        is_quoted ^= next == '\'';
-        next == ',' && !is_quoted
-    });
-    split.map(str::trim).filter(|action| !action.is_empty()).collect()
+/// The names and values of the actions of a list. A value may be in quotation marks, in which `\'` and
+/// `\\` stand for the second character; in any other place a quotation mark has no meaning.
+///
+/// # Errors
+/// If a quotation mark is not closed.
+fn split_actions(text: &str) -> Result<Vec<(&str, String)>, Reason> {
+    let mut actions = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = rest.find([':', ',']).unwrap_or(rest.len());
+        let name = rest[..end].trim();
+        let mut value = String::new();
+        rest = match rest[end..].strip_prefix(':') {
+            Some(after) => match after.trim_start().strip_prefix('\'') {
+                Some(quoted) => unquoted(quoted, &mut value)
+                    .ok_or_else(|| format!("the quote `'` of the action `{name}` is not closed"))?,
+                None => {
+                    let end = after.find(',').unwrap_or(after.len());
+                    value += after[..end].trim();
+                    &after[end..]
+                }
+            },
+            None => &rest[end..],
+        };
+        if !name.is_empty() {
+            actions.push((name, value));
+        }
+        rest = rest.split_once(',').map_or("", |(_, after)| after);
+    }
+    Ok(actions)
+}
+
+/// Appends a text without its quotation marks, of which the first one is left out. Returns the text
+/// after it; `None` if it does not end.
+fn unquoted<'t>(text: &'t str, value: &mut String) -> Option<&'t str> {
+    let mut characters = text.chars();
+    while let Some(next) = characters.next() {
+        match next {
+            '\'' => return Some(characters.as_str()),
+            '\\' if characters.as_str().starts_with(['\'', '\\']) => {
+                value.extend(characters.next());
+            }
+            next => value.push(next),
+        }
+    }
+    None
 }
 
 impl SecRule {
@@ -416,21 +455,17 @@ impl SecRule {
 
     /// An operator whose argument has variables.
     fn read_dynamic_operator(&mut self, name: &str, argument: Template) {
-        const SIMPLE: [&str; 10] =
-            ["beginswith", "contains", "endswith", "eq", "ge", "gt", "le", "lt", "streq", "within"];
-        let name = name.to_ascii_lowercase();
-        if SIMPLE.contains(&&*name) && !argument.is_unknown() {
-            self.dynamic_operator = Some((name, argument));
-        } else {
-            let reason = format!("the operator @{name} has a variable that a log does not tell");
-            self.obstacle.get_or_insert(reason.into());
+        match Operator::expanded(name).filter(|_| !argument.is_unknown()) {
+            Some(operator) => self.dynamic_operator = Some((operator, argument)),
+            None => self.hinder(format!(
+                "the operator @{} has a variable that a log does not tell",
+                name.to_ascii_lowercase()
+            )),
         }
     }
 
-    fn read_action(&mut self, action: &str, files: &RuleFiles) -> Result<(), Reason> {
-        let (name, value) = action.split_once(':').unwrap_or((action, ""));
-        let value = value.trim().trim_matches('\'');
-        match name.trim() {
+    fn read_action(&mut self, name: &str, value: &str, files: &RuleFiles) -> Result<(), Reason> {
+        match &*name.to_ascii_lowercase() {
             "id" => value.clone_into(&mut self.id),
             "phase" => {
                 self.phase = match value {
@@ -449,7 +484,7 @@ impl SecRule {
             "block" => self.disrupt(Disruption::Block),
             "pass" => self.disrupt(Disruption::Pass),
             "chain" => self.is_chained = true,
-            "skipAfter" => self.skip_after = Some(value.to_owned()),
+            "skipafter" => self.skip_after = Some(value.to_owned()),
             "t" if value == "none" => self.transforms.clear(),
             "t" if self.transforms.len() >= TRANSFORMS_MAX => {
                 self.hinder(format!("more than {TRANSFORMS_MAX} transformations"));
@@ -464,7 +499,7 @@ impl SecRule {
             "setvar" => self.sets.extend(SetVariable::new(value, files.budget())),
             "tag" => self.tags.push(value.to_owned()),
             "capture" => self.captures = true,
-            "multiMatch" => self.tests_each_step = true,
+            "multimatch" => self.tests_each_step = true,
             "log" => self.is_logged = true,
             "nolog" => self.is_logged = false,
             "ctl" => match Control::new(value, files.budget()) {

@@ -1,16 +1,21 @@
 //! Rules of ModSecurity that test the request line or a header that is in the log.
 //!
 //! Follows the reference manual of ModSecurity 2.9. [`language`] reads the lines, [`variable`]
-//! finds the values in a record, [`transform`] and [`operator`] test them, and [`engine`] decides.
-//! A rule with a part that a log does not have is not evaluated; it is counted and named.
+//! finds the values in a record, [`transform`] and [`operator`] test them as a [`link`] says, and
+//! [`engine`] decides. A rule that tests nothing that the records have ([`binding`]) is not evaluated;
+//! it is counted and named.
 
+mod binding;
 mod decode;
 mod engine;
 mod exclusion;
 mod expression;
 mod language;
+mod link;
 mod operator;
 mod pcre;
+#[cfg(test)]
+mod reference_tests;
 mod rule_index;
 #[cfg(test)]
 mod set_tests;
@@ -20,15 +25,18 @@ mod transaction;
 mod transform;
 mod variable;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::sync::Arc;
 
 use weir_core::{Field, RecordFields};
 
+use self::binding::{Binding, Bindings, lack};
 use self::engine::Rules;
 use self::language::{Disruption, SecRule};
 pub(crate) use self::language::{looks_like, missing_files};
-use self::variable::{Source, needed_field};
+use self::transaction::{VARIABLES_BYTES_MAX, WORK_MAX};
+use self::variable::Source;
 use crate::deny_replay::{DenyReplay, Entries, MatchedEntries, NO_ENTRY};
 use crate::error::RuleError;
 use crate::event::{EventHead, Events};
@@ -52,10 +60,8 @@ pub(crate) struct ModSecurity {
     name: String,
     rules: Rules,
     notes: Vec<RuleError>,
-    /// The number of rules that cannot be evaluated.
-    untold: usize,
-    /// The number of rules that may match a part of a request that is not in the log.
-    partial: usize,
+    /// What the records of this replay have.
+    bindings: Bindings,
 }
 
 impl ModSecurity {
@@ -65,19 +71,31 @@ impl ModSecurity {
     /// If one is not well formed, or there is none.
     pub(crate) fn parse(text: &str, name: &str, files: &RuleFiles) -> Result<Self, RuleError> {
         let (directives, mut notes) = language::parse(text, files)?;
-        let mut rules = Rules::new(directives)?;
+        let mut rules = Rules::new(directives, files.budget())?;
         if rules.count == 0 {
             return Err(RuleError::new(0..0, "there is no `SecRule` in it, or all are removed"));
         }
         notes.extend(add_crs_set_up(&mut rules));
-        let has_obstacle = |links: &&[SecRule]| links.iter().any(|link| link.obstacle.is_some());
-        let untold = rules.all().filter(has_obstacle).count();
-        let is_partial = |links: &&[SecRule]| {
-            links.iter().all(|link| link.obstacle.is_none())
-                && links.iter().any(|link| !link.missing.is_empty())
-        };
-        let partial = rules.all().filter(is_partial).count();
-        Ok(Self { name: name.to_owned(), rules, notes, untold, partial })
+        Ok(Self { name: name.to_owned(), rules, notes, bindings: Bindings::default() })
+    }
+
+    /// The rules that cannot be evaluated, and for each the reason.
+    fn untold(&self) -> impl Iterator<Item = (&[SecRule], String)> {
+        let bindings = self.bindings.all();
+        (0..).zip(self.rules.all()).filter_map(move |(number, links)| {
+            let obstacle = links.iter().find_map(|link| link.obstacle.as_ref());
+            let reason = obstacle.map(ToString::to_string).or_else(|| lack(&bindings, number))?;
+            Some((links, reason))
+        })
+    }
+
+    /// The numbers of the rules that may match a part of a request that is not in the log, and the
+    /// names of these parts.
+    fn partial(&self) -> (BTreeSet<u32>, BTreeSet<String>) {
+        let bindings = self.bindings.all();
+        let numbers = bindings.iter().flat_map(|binding| binding.partial.iter().copied());
+        let missing = bindings.iter().flat_map(|binding| binding.missing.iter().cloned());
+        (numbers.collect(), missing.collect())
     }
 }
 
@@ -123,7 +141,7 @@ impl Rule for ModSecurity {
 
     fn description(&self) -> String {
         let rules = number(self.rules.count.into(), "rule");
-        match self.untold {
+        match self.untold().count() {
             0 => rules,
             untold => format!("{rules}, {untold} of which cannot be told from this log"),
         }
@@ -135,11 +153,8 @@ impl Rule for ModSecurity {
 
     fn left_out(&self) -> Vec<LeftOutRules> {
         let mut by_reason: BTreeMap<String, (u64, Vec<String>)> = BTreeMap::new();
-        for links in self.rules.all() {
-            let Some(obstacle) = links.iter().find_map(|link| link.obstacle.as_ref()) else {
-                continue;
-            };
-            let (rules, ids) = by_reason.entry(obstacle.to_string()).or_default();
+        for (links, reason) in self.untold() {
+            let (rules, ids) = by_reason.entry(reason).or_default();
             *rules += 1;
             if ids.len() < LEFT_OUT_IDS_MAX && !links[0].id.is_empty() {
                 ids.push(links[0].id.clone());
@@ -152,29 +167,17 @@ impl Rule for ModSecurity {
     }
 
     fn bind<'r>(&'r self, fields: &RecordFields) -> Result<Box<dyn Observer + 'r>, MissingField> {
-        let (mut lacking, mut first_error, mut is_useful) = (Vec::new(), None, false);
-        for links in self.rules.all() {
-            let variables = links.iter().flat_map(|link| &link.variables);
-            let needed = variables.filter(|variable| !variable.is_excluded);
-            let needed = needed.filter_map(|variable| needed_field(&variable.source));
-            let templates = links.iter().filter_map(|link| link.dynamic_operator.as_ref());
-            let of_operators = templates.flat_map(|(_, argument)| argument.needed_fields());
-            let needed: Vec<&str> = needed.chain(of_operators).collect();
-            let error = needed.iter().find_map(|name| fields.accessor(name).err());
-            let is_told = links.iter().all(|link| link.obstacle.is_none());
-            lacking.push(error.is_some());
-            is_useful |= is_told && !needed.is_empty() && error.is_none();
-            if let Some(error) = error.filter(|_| is_told && first_error.is_none()) {
-                first_error = Some(format!("{}: {error}", title(&links[0])));
-            }
+        let binding = self.bindings.get(&self.rules, fields);
+        match &binding.error {
+            Some(error) => Err(MissingField::other(error)),
+            None => Ok(Box::new(ModSecurityObserver { rule: self, binding })),
         }
-        if let Some(message) = first_error.filter(|_| !is_useful) {
-            return Err(MissingField::other(message));
-        }
-        Ok(Box::new(ModSecurityObserver { rule: self, fields: fields.clone(), lacking }))
     }
 
     fn replay<'r>(&'r self) -> Box<dyn Replay + 'r> {
+        // A rule may be replayed again, over a log that has got other records.
+        self.bindings.clear();
+        self.rules.reset_counts();
         Box::new(DenyReplay::new(self))
     }
 
@@ -186,14 +189,14 @@ impl Rule for ModSecurity {
     }
 }
 
-/// Whether a rule that cannot be told keeps others from being evaluated.
+/// Whether a rule keeps others from being evaluated.
 fn may_let_pass(links: &[SecRule]) -> bool {
     let ends = |link: &SecRule| {
         matches!(link.disruption, Disruption::Allow(_))
             || link.skip_after.is_some()
             || !link.controls.is_empty()
     };
-    links.iter().any(|link| link.obstacle.is_some()) && links.iter().any(ends)
+    links.iter().any(ends)
 }
 
 /// A number of things.
@@ -224,29 +227,38 @@ impl Entries for ModSecurity {
                 number(abandoned, "comparison with an expression")
             ));
         }
-        if self.untold > 0 {
+        let cut = self.rules.cut();
+        if cut > 0 {
             notes.push(format!(
-                "{} cannot be told from this log; a request that passed may meet one",
-                number(self.untold as u64, "rule")
+                "{} took too much work, more than {} MiB of compared text or {} MiB of variables, \
+                 and passed without the rest of the rules, which may match",
+                number(cut, "request"),
+                WORK_MAX >> 20,
+                VARIABLES_BYTES_MAX >> 20
             ));
         }
-        let lenient = self.rules.all().filter(|links| may_let_pass(links)).count();
+        let untold = self.untold().count() as u64;
+        if untold > 0 {
+            notes.push(format!(
+                "{} cannot be told from this log; a request that passed may meet one",
+                number(untold, "rule")
+            ));
+        }
+        let lenient = self.untold().filter(|(links, _)| may_let_pass(links)).count();
         if lenient > 0 {
             notes.push(format!(
                 "{lenient} of them would end or exclude other rules, so a request that is shown \
                  as rejected may pass"
             ));
         }
-        if self.partial > 0 {
-            let missing = self.rules.all().flatten().flat_map(|link| &link.missing);
-            let mut missing: Vec<&str> = missing.map(String::as_str).collect();
-            missing.sort_unstable();
-            missing.dedup();
+        let (partial, missing) = self.partial();
+        if !partial.is_empty() {
+            let missing: Vec<&str> = missing.iter().map(String::as_str).collect();
             notes.push(format!(
-                "parts of a request that may not be in this log ({}) are tested by {}, which may \
+                "parts of a request that are not in this log ({}) are tested by {}, which may \
                  match there",
                 missing.join(", "),
-                number(self.partial as u64, "rule")
+                number(partial.len() as u64, "rule")
             ));
         }
         let mut matched: Vec<(u64, &[SecRule])> =
@@ -263,7 +275,8 @@ impl Entries for ModSecurity {
     }
 
     fn exactness(&self) -> Exactness {
-        if self.untold + self.partial > 0 || self.rules.abandoned() > 0 {
+        let is_untold = self.untold().next().is_some() || !self.partial().0.is_empty();
+        if is_untold || self.rules.abandoned() + self.rules.cut() > 0 {
             Exactness::Bounded
         } else {
             Exactness::Exact
@@ -275,16 +288,13 @@ impl Entries for ModSecurity {
 /// numbers of the rules that match.
 struct ModSecurityObserver<'r> {
     rule: &'r ModSecurity,
-    fields: RecordFields,
-    /// By rule: whether the records lack a field that it needs.
-    lacking: Vec<bool>,
+    binding: Arc<Binding>,
 }
 
 impl Observer for ModSecurityObserver<'_> {
     fn observe(&mut self, line: &Line<'_>, events: &mut Events) {
         let Some(record) = line.record else { return };
-        let rules = &self.rule.rules;
-        let evaluation = rules.evaluate(record, &self.fields, &self.lacking);
+        let evaluation = self.rule.rules.evaluate(record, &self.binding);
         let matched = MatchedEntries::pack(evaluation.score, &evaluation.matched);
         let client = record.text(Field::Client).unwrap_or_default();
         let time_ns = record.time.map(|time| time.unix_ns);

@@ -17,6 +17,9 @@ const WORDS_BYTES_MAX: usize = 4 << 20;
 /// The memory of a byte of these texts in the automaton that finds them, about, in bytes.
 const WORD_PROGRAM_BYTES: usize = 32;
 
+/// How many times longer a search that backtracks takes.
+const BACKTRACKING_WORK: usize = 16;
+
 /// A test of a value.
 #[derive(Debug, Clone)]
 pub(super) enum Operator {
@@ -40,6 +43,9 @@ pub(super) enum Operator {
     Always,
     Never,
 }
+
+/// Makes an operator from its argument.
+pub(super) type MakeOperator = fn(Vec<u8>) -> Operator;
 
 impl Operator {
     /// An operator by its name without `@`.
@@ -87,6 +93,34 @@ impl Operator {
             "nomatch" => Self::Never,
             _ => return Err(format!("the operator @{name} is not supported").into()),
         })
+    }
+
+    /// The operator by its name whose argument has variables, made from the argument for a request; `None`
+    /// if it is not known. As in ModSecurity, what is not a number is 0.
+    pub(super) fn expanded(name: &str) -> Option<MakeOperator> {
+        Some(match name.to_ascii_lowercase().as_str() {
+            "contains" | "strmatch" => Self::Contains,
+            "streq" => Self::Equals,
+            "beginswith" => Self::BeginsWith,
+            "endswith" => Self::EndsWith,
+            "within" => Self::Within,
+            "eq" => |text| Self::Between(number(&text), number(&text)),
+            "ge" => |text| Self::Between(number(&text), i64::MAX),
+            "gt" => |text| Self::Between(number(&text).saturating_add(1), i64::MAX),
+            "le" => |text| Self::Between(i64::MIN, number(&text)),
+            "lt" => |text| Self::Between(i64::MIN, number(&text).saturating_sub(1)),
+            _ => return None,
+        })
+    }
+
+    /// About how many bytes are looked at to test a value of some bytes.
+    pub(super) fn work(&self, value_bytes: usize) -> usize {
+        match self {
+            Self::Within(text) => text.len(),
+            Self::InNetworks(networks) => size_of_val(&networks[..]),
+            operator if operator.backtracks() => value_bytes.saturating_mul(BACKTRACKING_WORK),
+            _ => value_bytes,
+        }
     }
 
     /// Whether a search may take many steps.

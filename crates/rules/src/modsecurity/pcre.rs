@@ -5,7 +5,7 @@
 pub(super) enum Dialect {
     /// The crate `regex` over bytes.
     Bytes,
-    /// The crate `fancy-regex` over characters, each of which stands for a byte.
+    /// The crate `fancy-regex` over characters, each of which stands for a byte; see [`character`].
     Characters,
 }
 
@@ -18,6 +18,7 @@ pub(super) fn translated(text: &str, dialect: Dialect) -> String {
             '\\' => writer.escape(rest, false),
             '[' => writer.class(rest),
             '{' if !is_repetition(rest) => writer.literal(rest, next),
+            _ if !next.is_ascii() => writer.bytes_of(&rest[next.len_utf8()..], next),
             _ => writer.keep(rest, next),
         };
     }
@@ -64,6 +65,7 @@ impl Writer {
                 ('[' | '&' | '~', _) => self.literal(rest, next),
                 // Two of them would be a difference.
                 ('-', _) if rest.starts_with("--") => self.literal(rest, next),
+                _ if !next.is_ascii() => self.bytes_of(&rest[next.len_utf8()..], next),
                 _ => self.keep(rest, next),
             };
         }
@@ -74,32 +76,99 @@ impl Writer {
     fn escape<'t>(&mut self, rest: &'t str, is_in_class: bool) -> &'t str {
         let Some(letter) = rest.chars().nth(1) else { return self.keep(rest, '\\') };
         let after = &rest[1 + letter.len_utf8()..];
-        let bytes = self.dialect == Dialect::Bytes;
-        let members = match letter {
-            'w' if !bytes => Some("0-9A-Za-z_"),
-            'd' if !bytes => Some("0-9"),
-            's' if !bytes => Some("\\t-\\r "),
-            'h' => Some("\\t "),
-            'b' if is_in_class => Some("\\x08"),
-            'e' => Some("\\x1b"),
-            _ => None,
-        };
-        match (letter, members) {
-            (_, Some(members)) if is_in_class => self.output += members,
-            (_, Some(members)) => self.output += &format!("[{members}]"),
+        if let Some((byte, after)) = escaped_byte(letter, after) {
+            self.byte(byte);
+            return after;
+        }
+        match letter {
+            'h' => self.members("", b"\t \xa0"),
+            'H' => self.members("^", b"\t \xa0"),
+            'v' => self.members("", b"\n\x0b\x0c\r\x85"),
+            'V' => self.members("^", b"\n\x0b\x0c\r\x85"),
+            'N' if !is_in_class => self.members("^", b"\n"),
+            'b' if is_in_class => self.byte(0x08),
+            'e' => self.byte(0x1b),
             // They are the ends of a word in the engines.
-            (
-                '<' | '>' | '/' | '"' | '\'' | ' ' | '%' | '@' | '`' | ',' | ';' | ':' | '=' | '!',
-                _,
-            ) => {
+            '<' | '>' | '/' | '"' | '\'' | ' ' | '%' | '@' | '`' | ',' | ';' | ':' | '=' | '!' => {
                 self.output.push(letter);
             }
+            _ if !letter.is_ascii() => return self.bytes_of(after, letter),
             _ => {
                 self.output.push('\\');
                 self.output.push(letter);
             }
         }
         after
+    }
+
+    /// Writes a class, which may be inside of another one.
+    fn members(&mut self, negation: &str, members: &[u8]) {
+        self.output.push('[');
+        self.output += negation;
+        members.iter().for_each(|byte| self.byte(*byte));
+        self.output.push(']');
+    }
+
+    /// Writes the bytes of a character that is not ASCII, and returns the text after it, `after`.
+    fn bytes_of<'t>(&mut self, after: &'t str, character: char) -> &'t str {
+        character.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| self.byte(byte));
+        after
+    }
+
+    /// Writes a byte.
+    fn byte(&mut self, byte: u8) {
+        self.output += &match self.dialect {
+            Dialect::Characters if !byte.is_ascii() => {
+                format!("\\x{{{:x}}}", u32::from(character(byte)))
+            }
+            Dialect::Characters | Dialect::Bytes => format!("\\x{byte:02x}"),
+        };
+    }
+}
+
+/// The character that stands for a byte. Those that are not ASCII have one for private use, which is
+/// neither a letter nor another form of one.
+pub(super) fn character(byte: u8) -> char {
+    if byte.is_ascii() {
+        return char::from(byte);
+    }
+    char::from_u32(PRIVATE_USE + u32::from(byte)).unwrap_or(char::REPLACEMENT_CHARACTER)
+}
+
+/// The byte that a character stands for.
+pub(super) fn byte_of(character: char) -> u8 {
+    (u32::from(character) & 0xff) as u8
+}
+
+/// The first character for private use.
+const PRIVATE_USE: u32 = 0xe000;
+
+/// The byte of the escape of a number, such as `\xhh`, `\x{hh}`, `\0` or `\377`, and the text after it.
+/// `after` is the text after its letter.
+fn escaped_byte(letter: char, after: &str) -> Option<(u8, &str)> {
+    let run = |text: &str, max: usize, radix: u32| {
+        text.chars().take(max).take_while(|next| next.is_digit(radix)).count()
+    };
+    match letter {
+        'x' => {
+            if let Some((digits, after)) = after.strip_prefix('{').and_then(|it| it.split_once('}'))
+            {
+                return Some((u8::from_str_radix(digits, 16).ok()?, after));
+            }
+            let (digits, after) = after.split_at(run(after, 2, 16));
+            // Without digits it is a zero.
+            Some((u8::from_str_radix(digits, 16).unwrap_or(0), after))
+        }
+        '0' => {
+            let (digits, after) = after.split_at(run(after, 2, 8));
+            Some((u8::from_str_radix(digits, 8).unwrap_or(0), after))
+        }
+        // Fewer digits are the number of a group.
+        '1'..='3' if run(after, 2, 8) == 2 => {
+            let (digits, after) = after.split_at(2);
+            Some((u8::from_str_radix(&format!("{letter}{digits}"), 8).ok()?, after))
+        }
+        _ => None,
     }
 }
 
@@ -156,12 +225,16 @@ mod tests {
         for (text, bytes, characters) in [
             (r"a{2,}b{,3}c{", r"a{2,}b\{,3}c\{", r"a{2,}b\{,3}c\{"),
             (r"[a[b&&c--d~~e][^]x][[:alnum:]_]", r"[a\[b\&\&c\--d\~\~e][^\]x][[:alnum:]_]", ""),
-            (r"\<a\>\/\-\.\h", r"<a>/\-\.[\t ]", r"<a>/\-\.[\t ]"),
+            (r"\<a\>\/\-\.", r"<a>/\-\.", ""),
+            (r"\w[\w-]\W\s[\b]", r"\w[\w-]\W\s[\x08]", ""),
             (
-                r"\w[\w-]\d\s[\b]",
-                r"\w[\w-]\d\s[\x08]",
-                r"[0-9A-Za-z_][0-9A-Za-z_-][0-9][\t-\r ][\x08]",
+                r"a\h[b\h]",
+                r"a[\x09\x20\xa0][b[\x09\x20\xa0]]",
+                r"a[\x09\x20\x{e0a0}][b[\x09\x20\x{e0a0}]]",
             ),
+            (r"\x{bc}[\x7f-\xff]\x9z", r"\xbc[\x7f-\xff]\x09z", r"\x{e0bc}[\x7f-\x{e0ff}]\x09z"),
+            (r"\0\012\377\1", r"\x00\x0a\xff\1", r"\x00\x0a\x{e0ff}\1"),
+            ("é+[é]", r"\xc3\xa9+[\xc3\xa9]", r"\x{e0c3}\x{e0a9}+[\x{e0c3}\x{e0a9}]"),
             (r"\\[\\", r"\\[\\", r"\\[\\"),
             (r"a{,}b{2}c{2,3}d{2x}", r"a\{,}b{2}c{2,3}d\{2x}", ""),
             (r"[[:^a:][:a b:]]", r"[[:^a:]\[:a b:]]", ""),

@@ -1,24 +1,48 @@
 //! The variables of a transaction, and the texts in rules that name them.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
-use weir_core::{PatternBudget, Record, RecordFields};
+use weir_core::{PatternBudget, Record};
 
-use super::exclusion::{EngineMode, Exclusion};
+use super::binding::Binding;
+use super::exclusion::{Control, EngineMode, Exclusion};
 use super::variable::{Request, Source, needed_field, variable};
 
 /// The most bytes of a variable's value. Rules may put a variable into itself again and again.
 pub(super) const VALUE_BYTES_MAX: usize = 64 << 10;
 
+/// The most bytes of the variables of a transaction together. Those of the OWASP Core Rule Set take
+/// a few kilobytes.
+pub(super) const VARIABLES_BYTES_MAX: usize = 4 << 20;
+
+/// The memory of a variable beside its name and its value, about, in bytes.
+const VARIABLE_BYTES: usize = 64;
+
+/// The most work for a request: the bytes of the values that are read, transformed and tested, and
+/// [`STEP_WORK`] for each. It is some seconds. The OWASP Core Rule Set needs about 3,000 for each
+/// byte of a request.
+pub(super) const WORK_MAX: u64 = 512 << 20;
+
+/// The work for a value beside its bytes.
+const STEP_WORK: usize = 64;
+
+/// A part of a request, or the value of a variable.
+pub(super) type Value = Rc<[u8]>;
+
 /// The state while the rules are evaluated for a request.
 pub(super) struct Transaction<'a> {
-    pub(super) request: Request,
-    pub(super) record: &'a Record<'a>,
-    pub(super) fields: &'a RecordFields,
+    pub(super) request: Request<'a>,
+    pub(super) binding: &'a Binding,
+    budget: &'a PatternBudget,
     /// The values of `TX`, by their names in lower case.
-    pub(super) variables: HashMap<String, Vec<u8>>,
-    /// The values that the last link of a rule matched.
-    pub(super) matched: Vec<Vec<u8>>,
+    variables: HashMap<String, Value>,
+    /// The memory of the variables, in bytes.
+    variables_bytes: usize,
+    /// The values that the links of a rule matched so far.
+    matched: Vec<Value>,
+    /// The last value that any rule matched.
+    last_matched: Option<Value>,
     /// The numbers of the rules that earlier ones have removed.
     removed: HashSet<u32>,
     /// By the number of a rule, the variables that earlier ones have excluded from it.
@@ -26,6 +50,9 @@ pub(super) struct Transaction<'a> {
     pub(super) mode: EngineMode,
     /// The number of searches that took too many steps.
     pub(super) abandoned: u64,
+    pub(super) work_left: u64,
+    /// Whether the evaluation was ended because it took too much work or memory.
+    pub(super) is_cut: bool,
 }
 
 /// A change of a variable of the transaction.
@@ -33,7 +60,7 @@ pub(super) struct Transaction<'a> {
 pub(super) struct SetVariable {
     /// In lower case.
     pub(super) name: String,
-    /// `=`, `+`, `-`, or `!` if it is removed.
+    /// `=`, `+` if the value is added, or `!` if the variable is removed.
     pub(super) operator: char,
     pub(super) value: Template,
 }
@@ -82,7 +109,7 @@ impl Template {
         })
     }
 
-    pub(super) fn text(&self, transaction: &Transaction<'_>) -> Vec<u8> {
+    pub(super) fn text(&self, transaction: &mut Transaction<'_>) -> Vec<u8> {
         let mut text = Vec::new();
         for piece in &self.0 {
             if text.len() > VALUE_BYTES_MAX {
@@ -92,7 +119,7 @@ impl Template {
                 Piece::Text(piece) => text.extend_from_slice(piece),
                 Piece::Variable(Some(source)) => {
                     let first = transaction.values(source, &[]).into_iter().next();
-                    text.extend(first.unwrap_or_default());
+                    text.extend_from_slice(first.as_deref().unwrap_or_default());
                 }
                 Piece::Variable(None) => {}
             }
@@ -112,69 +139,143 @@ impl SetVariable {
             return Some(Self { name: name.to_owned(), operator: '!', value: Template::default() });
         }
         let name = name.strip_prefix("tx.")?.to_owned();
-        let (operator, value) = match value.chars().next() {
-            Some(sign @ ('+' | '-')) => (sign, &value[1..]),
-            _ => ('=', value),
-        };
+        // The sign is a part of the number, so that nothing is added for `--5`.
+        let operator = if value.starts_with(['+', '-']) { '+' } else { '=' };
         Some(Self { name, operator, value: Template::new(value, budget) })
     }
 }
 
 impl<'a> Transaction<'a> {
-    pub(super) fn new(record: &'a Record<'a>, fields: &'a RecordFields) -> Self {
+    pub(super) fn new(
+        record: &'a Record<'a>,
+        binding: &'a Binding,
+        budget: &'a PatternBudget,
+    ) -> Self {
         Self {
-            request: Request::new(record),
-            record,
-            fields,
+            request: Request::new(record, binding),
+            binding,
+            budget,
             variables: HashMap::new(),
+            variables_bytes: 0,
             matched: Vec::new(),
+            last_matched: None,
             removed: HashSet::new(),
             targets: HashMap::new(),
             mode: EngineMode::On,
             abandoned: 0,
+            work_left: WORK_MAX,
+            is_cut: false,
         }
     }
 
+    /// Counts the work for a value. Returns whether it may be done.
+    pub(super) fn works(&mut self, bytes: usize) -> bool {
+        match self.work_left.checked_sub(bytes.saturating_add(STEP_WORK) as u64) {
+            Some(left) => self.work_left = left,
+            None => self.is_cut = true,
+        }
+        !self.is_ended()
+    }
+
+    /// Whether nothing more is evaluated: the request took too much, or the replay is stopped.
+    pub(super) fn is_ended(&self) -> bool {
+        self.is_cut || self.budget.is_stopped()
+    }
+
+    /// The value of a variable by its name in lower case.
+    pub(super) fn variable(&self, name: &str) -> Option<Value> {
+        self.variables.get(name).cloned()
+    }
+
     /// The values of a source, less those that are excluded.
-    pub(super) fn values(&self, source: &Source, excluded: &[&Source]) -> Vec<Vec<u8>> {
+    pub(super) fn values(&mut self, source: &Source, excluded: &[&Source]) -> Vec<Value> {
+        let members = match source {
+            Source::Transaction(names) if names.single().is_none() => self.variables.len(),
+            Source::AllMatched => self.matched.len(),
+            source => self.request.members(source).saturating_mul(excluded.len() + 1),
+        };
+        if !self.works(members.saturating_mul(STEP_WORK)) {
+            return Vec::new();
+        }
         match source {
-            Source::Transaction(names) => {
-                let mut found: Vec<_> = match names.single() {
-                    Some(name) => self.variables.get_key_value(name).into_iter().collect(),
-                    None => {
-                        let is_named = |(name, _): &(&String, _)| names.has(name.as_bytes());
-                        self.variables.iter().filter(is_named).collect()
-                    }
-                };
-                found.sort_unstable();
-                found.into_iter().map(|(_, value)| value.clone()).collect()
-            }
-            Source::Matched => self.matched.last().cloned().into_iter().collect(),
+            Source::Transaction(names) => match names.single() {
+                Some(name) => self.variable(name).into_iter().collect(),
+                None => {
+                    let is_named = |(name, _): &(&String, _)| names.has(name.as_bytes());
+                    let mut found: Vec<_> = self.variables.iter().filter(is_named).collect();
+                    found.sort_unstable();
+                    found.into_iter().map(|(_, value)| value.clone()).collect()
+                }
+            },
+            Source::Matched => self.last_matched.clone().into_iter().collect(),
             Source::AllMatched => self.matched.clone(),
-            source => self.request.values(source, self.record, self.fields, excluded),
+            source => self.request.values(source, excluded),
         }
     }
 
     pub(super) fn change(&mut self, set: &SetVariable) {
         if set.operator == '!' {
-            self.variables.remove(&set.name);
+            self.unset(&set.name);
             return;
         }
-        let value = set.value.text(self);
-        let known = self.variables.entry(set.name.clone()).or_default();
-        let sum = match set.operator {
-            '+' => number(known).saturating_add(number(&value)),
-            '-' => number(known).saturating_sub(number(&value)),
-            _ => {
-                *known = value;
-                return;
+        let text = set.value.text(self);
+        if !self.works(text.len()) {
+            return;
+        }
+        let value = match set.operator {
+            '+' => {
+                let known = self.variable(&set.name).map_or(0, |value| number(&value));
+                // As in ModSecurity, a counter does not fall below zero.
+                let sum = known.saturating_add(number(&text)).max(0);
+                sum.to_string().into_bytes()
             }
+            _ => text,
         };
-        *known = sum.to_string().into_bytes();
+        self.set(&set.name, value.into());
+    }
+
+    /// Sets a variable, unless all take too much memory then.
+    pub(super) fn set(&mut self, name: &str, value: Value) {
+        self.unset(name);
+        let bytes = self.variables_bytes + name.len() + value.len() + VARIABLE_BYTES;
+        if bytes > VARIABLES_BYTES_MAX {
+            self.is_cut = true;
+            return;
+        }
+        self.variables_bytes = bytes;
+        self.variables.insert(name.to_owned(), value);
+    }
+
+    fn unset(&mut self, name: &str) {
+        if let Some(value) = self.variables.remove(name) {
+            self.variables_bytes -= name.len() + value.len() + VARIABLE_BYTES;
+        }
+    }
+
+    /// Begins a rule, of which no link has matched.
+    pub(super) fn begin_rule(&mut self) {
+        self.matched.clear();
+    }
+
+    /// Notes a value that a link matches.
+    pub(super) fn note_match(&mut self, value: Value) {
+        self.matched.push(value.clone());
+        self.last_matched = Some(value);
+    }
+
+    pub(super) fn control(&mut self, control: &'a Control) {
+        match control {
+            Control::Exclude(exclusion) => self.exclude(exclusion),
+            Control::SetMode(mode) => self.mode = *mode,
+        }
     }
 
     /// Removes rules, or variables of them, for the rest of the transaction.
-    pub(super) fn exclude(&mut self, exclusion: &'a Exclusion) {
+    fn exclude(&mut self, exclusion: &'a Exclusion) {
+        let targets = exclusion.targets.as_ref().map_or(1, Vec::len);
+        if !self.works(exclusion.numbers.len().saturating_mul(targets * size_of::<usize>())) {
+            return;
+        }
         let numbers = exclusion.numbers.iter().copied();
         match &exclusion.targets {
             None => self.removed.extend(numbers),
@@ -193,18 +294,25 @@ impl<'a> Transaction<'a> {
     /// Sets the variables `TX:0` to `TX:9` to the texts of groups.
     pub(super) fn capture(&mut self, groups: Vec<Vec<u8>>) {
         for digit in 0..10 {
-            self.variables.remove(&digit.to_string());
+            self.unset(&digit.to_string());
         }
         for (digit, text) in groups.into_iter().take(10).enumerate() {
-            self.variables.insert(digit.to_string(), text);
+            self.set(&digit.to_string(), text.into());
         }
     }
 }
 
-/// The number that a text begins with, or 0.
+/// The number that a text begins with, or 0, as `atoi` of C reads it.
 pub(super) fn number(text: &[u8]) -> i64 {
-    let text = text.trim_ascii();
-    let is_number = |(at, byte): &(usize, &u8)| byte.is_ascii_digit() || *at == 0 && **byte == b'-';
-    let length = text.iter().enumerate().take_while(is_number).count();
-    std::str::from_utf8(&text[..length]).ok().and_then(|text| text.parse().ok()).unwrap_or(0)
+    let text = text.trim_ascii_start();
+    let (is_negative, digits) = match text.split_first() {
+        Some((b'-', digits)) => (true, digits),
+        Some((b'+', digits)) => (false, digits),
+        _ => (false, text),
+    };
+    let digits = digits.iter().take_while(|byte| byte.is_ascii_digit());
+    let value = digits.fold(0i64, |value, digit| {
+        value.saturating_mul(10).saturating_add(i64::from(digit - b'0'))
+    });
+    if is_negative { -value } else { value }
 }

@@ -166,41 +166,53 @@ fn utf8_to_unicode(value: &[u8]) -> Vec<u8> {
     unicode
 }
 
-/// Decodes `&#xhh;`, `&#dd;`, `&quot;`, `&nbsp;`, `&lt;`, `&gt;` and `&amp;` to a byte.
+/// Decodes `&#xhh;`, `&#dd;`, `&quot;`, `&nbsp;`, `&lt;`, `&gt;` and `&amp;` to a byte, also without
+/// the semicolon.
 fn html_entity_decode(value: &[u8]) -> Vec<u8> {
     let mut decoded = Vec::with_capacity(value.len());
     let mut rest = value;
     while let Some((byte, after)) = rest.split_first() {
-        let length = after.iter().take(10).position(|byte| *byte == b';');
-        let name = length.filter(|_| *byte == b'&').and_then(|length| after.get(..length));
-        match name.and_then(entity) {
-            Some(character) => {
-                decoded.push(character);
-                rest = after.get(length.unwrap_or(0) + 1..).unwrap_or_default();
-            }
-            None => {
-                decoded.push(*byte);
-                rest = after;
-            }
-        }
+        let entity = if *byte == b'&' { entity(after) } else { None };
+        let (character, after) = entity.unwrap_or((*byte, after));
+        decoded.push(character);
+        rest = after;
     }
     decoded
 }
 
-fn entity(name: &[u8]) -> Option<u8> {
-    let name = std::str::from_utf8(name).ok()?.to_ascii_lowercase();
-    let number = |text: &str, radix| u32::from_str_radix(text, radix).ok().map(|it| it as u8);
-    match name.as_str() {
-        "quot" => Some(b'"'),
-        "amp" => Some(b'&'),
-        "lt" => Some(b'<'),
-        "gt" => Some(b'>'),
-        "nbsp" => Some(0xa0),
-        name => match name.strip_prefix("#x") {
-            Some(digits) => number(digits, 16),
-            None => number(name.strip_prefix('#')?, 10),
-        },
-    }
+/// The byte of an entity, of which the text after `&` is given, and the text after it. Of a larger
+/// number it is the lowest byte.
+fn entity(text: &[u8]) -> Option<(u8, &[u8])> {
+    let (length, byte) = match text {
+        [b'#', b'x' | b'X', digits @ ..] => {
+            let (length, value) = leading_number(digits, 16);
+            (2 + length, (length > 0).then_some(value))
+        }
+        [b'#', digits @ ..] => {
+            let (length, value) = leading_number(digits, 10);
+            (1 + length, (length > 0).then_some(value))
+        }
+        _ => {
+            let length = text.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+            let is = |(name, _): &&(&[u8], u8)| text[..length].eq_ignore_ascii_case(name);
+            (length, ENTITIES.iter().find(is).map(|(_, byte)| *byte))
+        }
+    };
+    let after = &text[length..];
+    Some((byte?, after.strip_prefix(b";").unwrap_or(after)))
+}
+
+/// The entities that are known by name.
+const ENTITIES: [(&[u8], u8); 5] =
+    [(b"quot", b'"'), (b"amp", b'&'), (b"lt", b'<'), (b"gt", b'>'), (b"nbsp", 0xa0)];
+
+/// The number of digits at the start of a text, and the lowest byte of their value.
+fn leading_number(text: &[u8], radix: u32) -> (usize, u8) {
+    let digit = |byte: &u8| char::from(*byte).to_digit(radix);
+    let digits = text.iter().map_while(digit);
+    let add =
+        |value: i64, digit: u32| value.saturating_mul(radix.into()).saturating_add(digit.into());
+    (digits.clone().count(), digits.fold(0, add) as u8)
 }
 
 /// Removes `.`, `..` and repeated slashes from a path.
@@ -220,7 +232,7 @@ pub(super) fn normalize_path(value: &[u8]) -> Vec<u8> {
     }
     let mut path = if is_absolute { b"/".to_vec() } else { Vec::new() };
     path.extend(parts.join(&b'/'));
-    if ends_in_slash && !path.ends_with(b"/") {
+    if ends_in_slash && !path.is_empty() && !path.ends_with(b"/") {
         path.push(b'/');
     }
     path
@@ -244,18 +256,36 @@ mod tests {
             ("normalizePath", "/a/./b//../c/", "/a/c/"),
             ("normalisePath", "../a/../../b", "../../b"),
             ("normalizePath", "/../../etc", "/etc"),
+            ("normalizePath", "./", ""),
+            ("normalizePath", "x/../", ""),
+            ("normalizePath", ".././", "../"),
+            ("normalizePath", "dir/./.././../../foo/bar/../", "../../foo/"),
             ("normalizePathWin", "\\a\\..\\b", "/b"),
             ("cmdLine", "C^at  \"/etc\\/x\"; ,y (", "cat/etc/x y("),
             ("utf8toUnicode", "a\u{ff0f}é", "a%uff0f%u00e9"),
             ("htmlEntityDecode", "&lt;a&#x2f;&#46;&amp;b&x;&", "<a/.&b&x;&"),
+            (
+                "htmlEntityDecode",
+                "&#x3c&#X3C&#x20&#X20&#60&#32\0&#100&quot&amp&LT&gt&",
+                "<<  < \0d\"&<>&",
+            ),
+            (
+                "htmlEntityDecode",
+                "&#xg;&#Xg;&#xg0;&#X2g;&#a;\0&#a2;&#3a&#a00;&#1a0;&#10a;&foo;",
+                "&#xg;&#Xg;&#xg0;\x02g;&#a;\0&#a2;\x03a&#a00;\x01a0;\na;&foo;",
+            ),
+            ("htmlEntityDecode", "&#0000000000000000060;&#x13c;&ltx&&#;&#x", "<<&ltx&&#;&#x"),
             ("length", "abcd", "4"),
             ("jsDecode", r"\u0061\uff1c\x3c\74\477\n\q\", "a<<<'7\nq\\"),
             ("jsDecode", r"\u00zz\x4", "u00zzx4"),
             ("cssDecode", "\\61 b\\00003cx\\ff1c\\\n\\z\\", "ab<x<z"),
             ("escapeSeqDecode", r"\x41\101\n\q\?", "AA\nq?"),
+            ("escapeSeqDecode", r"\8\9\466\xag\xga\0123\x\x0", "896xagxga\n3xx0"),
             ("base64Decode", "YWJj-ZGVm", "abc"),
             ("hexEncode", "aZ", "615a"),
             ("hexDecode", "615a", "aZ"),
+            ("hexDecode", "0123456761790a0z0123", "\x01#Egay\n#\x01#"),
+            ("hexDecode", "01234567610", "\x01#Ega"),
             ("sqlHexDecode", "a0x414x0x", "aA4x0x"),
             ("replaceComments", "a/* b */c*//*d", "a c*/ "),
             ("removeCommentsChar", "a/*b*/--c#<!--d-->", "abcd"),

@@ -1,11 +1,14 @@
 //! Variables of ModSecurity that a line of an access log has.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 
-use weir_core::{Field, FieldAccessor, PatternBudget, Record, RecordFields};
+use weir_core::{Field, PatternBudget, Record};
 
+use super::binding::Binding;
 use super::expression::{Expression, Search};
+use super::transaction::Value;
 use super::transform::{normalize_path, percent_decode, url_decode};
 use crate::error::Reason;
 
@@ -30,9 +33,9 @@ pub(super) enum Source {
     Header(&'static str),
     /// Variables of the transaction.
     Transaction(Names),
-    /// The last value that the rule matched so far.
+    /// The last value that any rule matched so far.
     Matched,
-    /// The values that the last link of the chain matched.
+    /// The values that the links of the chain matched so far.
     AllMatched,
 }
 
@@ -79,6 +82,9 @@ impl Names {
     }
 }
 
+/// The field with the address of the client.
+pub(super) const CLIENT: &str = "client";
+
 /// The fields with the headers that most logs have.
 pub(super) const LOGGED_HEADERS: [&str; 3] = ["user_agent", "referer", "host"];
 
@@ -103,14 +109,7 @@ pub(super) fn variables(
     let (mut known, mut missing) = (Vec::new(), Vec::new());
     for text in split_variables(text) {
         match variable(text, budget) {
-            Ok(variable) => {
-                let may_lack = match &variable.source {
-                    Source::LogField(name) => name.starts_with("http_"),
-                    _ => false,
-                };
-                missing.extend(Some(text.to_owned()).filter(|_| may_lack && !variable.is_excluded));
-                known.push(variable);
-            }
+            Ok(variable) => known.push(variable),
             Err(_) if text.starts_with('!') => {}
             Err(_) if text == "REQUEST_HEADERS" => {
                 missing.push(text.to_owned());
@@ -191,7 +190,7 @@ pub(super) fn variable(whole: &str, budget: &PatternBudget) -> Result<Variable, 
         ("QUERY_STRING", None) => Source::QueryString,
         ("ARGS" | "ARGS_GET", part) => Source::Arguments(Names::new(part, budget)?),
         ("ARGS_NAMES" | "ARGS_GET_NAMES", part) => Source::ArgumentNames(Names::new(part, budget)?),
-        ("REMOTE_ADDR", None) => Source::LogField("client".to_owned()),
+        ("REMOTE_ADDR", None) => Source::LogField(CLIENT.to_owned()),
         ("REMOTE_USER", None) => Source::LogField("user".to_owned()),
         ("REQUEST_HEADERS", Some(header)) => Source::LogField(header_field(header)),
         ("RESPONSE_STATUS", None) => Source::LogField("status".to_owned()),
@@ -222,8 +221,8 @@ fn header_field(name: &str) -> String {
 /// The field that a source needs.
 pub(super) fn needed_field(source: &Source) -> Option<&str> {
     Some(match source {
-        Source::Header(_) => return None,
         source if source.is_derived() => return None,
+        Source::Header(name) => name,
         Source::LogField(name) => name,
         Source::Method => "method",
         Source::Protocol => "protocol",
@@ -253,28 +252,38 @@ impl Source {
 }
 
 /// The request of a record, as ModSecurity sees it: without the escapes of the log.
-#[derive(Debug, Default)]
-pub(super) struct Request {
-    pub(super) method: Vec<u8>,
-    pub(super) protocol: Vec<u8>,
-    pub(super) path: Vec<u8>,
+pub(super) struct Request<'a> {
+    record: &'a Record<'a>,
+    binding: &'a Binding,
+    method: Value,
+    protocol: Value,
+    path: Value,
     /// Whether the path of `REQUEST_URI`, `REQUEST_FILENAME` and `REQUEST_BASENAME` is decoded and
     /// without dot segments. Apache does it after phase 1.
-    pub(super) is_decoded: bool,
-    pub(super) query: Option<Vec<u8>>,
+    is_decoded: bool,
+    query: Option<Value>,
     /// The whole line, if it is not a valid request line.
-    pub(super) line: Option<Vec<u8>>,
+    line: Option<Value>,
     /// See [`Self::arguments`].
-    arguments: OnceCell<Vec<(Vec<u8>, Vec<u8>)>>,
+    arguments: OnceCell<Vec<(Value, Value)>>,
+    uri: OnceCell<Value>,
+    raw_uri: OnceCell<Value>,
+    request_line: OnceCell<Value>,
+    filename: OnceCell<Value>,
+    basename: OnceCell<Value>,
+    /// The values of fields of the log, by name.
+    fields: RefCell<HashMap<String, Option<Value>>>,
 }
 
 /// The most parameters of a query that are tested: `SecArgumentsLimit` of ModSecurity 2.9.7.
 const ARGUMENTS_MAX: usize = 1_000;
 
-impl Request {
-    pub(super) fn new(record: &Record<'_>) -> Self {
-        let text = |field| record.text(field).map(|text| unescaped(text).into_owned());
+impl<'a> Request<'a> {
+    pub(super) fn new(record: &'a Record<'a>, binding: &'a Binding) -> Self {
+        let text = |field| record.text(field).map(|text| unescaped(text).into());
         Self {
+            record,
+            binding,
             method: text(Field::Method).unwrap_or_default(),
             protocol: text(Field::Protocol).unwrap_or_default(),
             path: text(Field::Path).unwrap_or_default(),
@@ -282,92 +291,131 @@ impl Request {
             query: text(Field::Query),
             line: text(Field::Request),
             arguments: OnceCell::new(),
+            uri: OnceCell::new(),
+            raw_uri: OnceCell::new(),
+            request_line: OnceCell::new(),
+            filename: OnceCell::new(),
+            basename: OnceCell::new(),
+            fields: RefCell::default(),
         }
     }
 
-    fn filename(&self) -> Vec<u8> {
-        if self.is_decoded && self.path.starts_with(b"/") {
-            normalize_path(&percent_decode(&self.path))
-        } else {
-            self.path.clone()
+    /// Decodes the path.
+    pub(super) fn decode(&mut self) {
+        self.is_decoded = true;
+        for part in [&mut self.uri, &mut self.filename, &mut self.basename] {
+            part.take();
         }
     }
 
-    fn uri(&self, path: &[u8]) -> Vec<u8> {
-        let mut uri = path.to_vec();
-        if let Some(query) = &self.query {
-            uri.push(b'?');
-            uri.extend_from_slice(query);
+    fn filename(&self) -> &Value {
+        self.filename.get_or_init(|| {
+            if self.is_decoded && self.path.starts_with(b"/") {
+                normalize_path(&percent_decode(&self.path)).into()
+            } else {
+                self.path.clone()
+            }
+        })
+    }
+
+    fn basename(&self) -> &Value {
+        self.basename.get_or_init(|| {
+            let path = self.filename();
+            let from = path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
+            path[from..].into()
+        })
+    }
+
+    fn with_query(&self, path: &Value) -> Value {
+        match &self.query {
+            Some(query) => [path, query].map(|part| &part[..]).join(&b'?').into(),
+            None => path.clone(),
         }
-        uri
+    }
+
+    fn raw_uri(&self) -> &Value {
+        self.raw_uri.get_or_init(|| self.with_query(&self.path))
+    }
+
+    fn request_line(&self) -> &Value {
+        self.request_line.get_or_init(|| match &self.line {
+            Some(line) => line.clone(),
+            None => [&self.method[..], self.raw_uri(), &self.protocol].join(&b' ').into(),
+        })
     }
 
     /// The names and values of the query's parameters, decoded.
-    fn arguments(&self) -> &[(Vec<u8>, Vec<u8>)] {
-        self.arguments.get_or_init(|| self.decoded_arguments())
+    fn arguments(&self) -> &[(Value, Value)] {
+        self.arguments.get_or_init(|| {
+            let query = self.query.as_deref().unwrap_or_default();
+            let pairs = query.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty());
+            let decoded = |text: &[u8]| Value::from(url_decode(text, false));
+            let pair = |pair: &[u8]| match pair.iter().position(|byte| *byte == b'=') {
+                Some(at) => (decoded(&pair[..at]), decoded(&pair[at + 1..])),
+                None => (decoded(pair), Value::default()),
+            };
+            pairs.take(ARGUMENTS_MAX).map(pair).collect()
+        })
     }
 
-    fn decoded_arguments(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
-        let query = self.query.as_deref().unwrap_or_default();
-        let pairs = query.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty());
-        let decoded = |text: &[u8]| url_decode(text, false);
-        let pair = |pair: &[u8]| match pair.iter().position(|byte| *byte == b'=') {
-            Some(at) => (decoded(&pair[..at]), decoded(&pair[at + 1..])),
-            None => (decoded(pair), Vec::new()),
-        };
-        pairs.take(ARGUMENTS_MAX).map(pair).collect()
+    /// The value of a field of the log.
+    fn field(&self, name: &str) -> Option<Value> {
+        if let Some(known) = self.fields.borrow().get(name) {
+            return known.clone();
+        }
+        let value = self.binding.accessor(name).and_then(|accessor| accessor.value(self.record));
+        let value = value.filter(|value| value.as_ref() != b"-");
+        let value = value.map(|value| Value::from(unescaped(&value)));
+        self.fields.borrow_mut().insert(name.to_owned(), value.clone());
+        value
+    }
+
+    /// The address of the client.
+    pub(super) fn client(&self) -> Value {
+        self.field(CLIENT).unwrap_or_default()
+    }
+
+    /// The number of members that are compared with the names of a source.
+    pub(super) fn members(&self, source: &Source) -> usize {
+        match source {
+            Source::Arguments(_) | Source::ArgumentNames(_) => self.arguments().len(),
+            _ => 1,
+        }
     }
 
     /// The values of a source, except those of the transaction.
-    pub(super) fn values(
-        &self,
-        source: &Source,
-        record: &Record<'_>,
-        fields: &RecordFields,
-        excluded: &[&Source],
-    ) -> Vec<Vec<u8>> {
+    pub(super) fn values(&self, source: &Source, excluded: &[&Source]) -> Vec<Value> {
         let is_excluded = |name: &[u8]| excluded.iter().any(|other| other.covers(source, name));
-        let arguments = |names: &Names| {
+        let arguments = |names: &Names, choose: fn(&(Value, Value)) -> &Value| {
             let pairs = self.arguments().iter();
-            pairs.filter(|(name, _)| names.has(name) && !is_excluded(name)).collect::<Vec<_>>()
+            let pairs = pairs.filter(|(name, _)| names.has(name) && !is_excluded(name));
+            pairs.map(|pair| choose(pair).clone()).collect()
         };
-        if !matches!(source, Source::Arguments(_) | Source::ArgumentNames(_)) && is_excluded(b"") {
-            return Vec::new();
-        }
         match source {
-            Source::Uri => vec![self.uri(&self.filename())],
-            Source::RawUri => vec![self.uri(&self.path)],
-            Source::RequestLine => vec![match &self.line {
-                Some(line) => line.clone(),
-                None => [&self.method[..], &self.uri(&self.path), &self.protocol].join(&b' '),
-            }],
-            Source::Method => vec![self.method.clone()],
-            Source::Protocol => vec![self.protocol.clone()],
-            Source::Filename => vec![self.filename()],
-            Source::Basename => {
-                let path = self.filename();
-                let from = path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
-                vec![path[from..].to_vec()]
-            }
-            Source::QueryString => vec![self.query.clone().unwrap_or_default()],
-            Source::Arguments(names) => {
-                arguments(names).into_iter().map(|it| it.1.clone()).collect()
-            }
-            Source::ArgumentNames(names) => {
-                arguments(names).into_iter().map(|it| it.0.clone()).collect()
-            }
-            Source::LogField(name) => field(name, record, fields).into_iter().collect(),
-            Source::Header(name) => field(name, record, fields).into_iter().collect(),
-            Source::Transaction(_) | Source::Matched | Source::AllMatched => Vec::new(),
+            Source::Arguments(names) => return arguments(names, |pair| &pair.1),
+            Source::ArgumentNames(names) => return arguments(names, |pair| &pair.0),
+            _ if is_excluded(b"") => return Vec::new(),
+            _ => {}
         }
+        let value = match source {
+            Source::Uri => self.uri.get_or_init(|| self.with_query(self.filename())).clone(),
+            Source::RawUri => self.raw_uri().clone(),
+            Source::RequestLine => self.request_line().clone(),
+            Source::Method => self.method.clone(),
+            Source::Protocol => self.protocol.clone(),
+            Source::Filename => self.filename().clone(),
+            Source::Basename => self.basename().clone(),
+            Source::QueryString => self.query.clone().unwrap_or_default(),
+            Source::LogField(name) => return self.field(name).into_iter().collect(),
+            Source::Header(name) => return self.field(name).into_iter().collect(),
+            Source::Arguments(_)
+            | Source::ArgumentNames(_)
+            | Source::Transaction(_)
+            | Source::Matched
+            | Source::AllMatched => return Vec::new(),
+        };
+        vec![value]
     }
-}
-
-/// The value of a field of the log.
-fn field(name: &str, record: &Record<'_>, fields: &RecordFields) -> Option<Vec<u8>> {
-    let accessor: FieldAccessor = fields.accessor(name).ok()?;
-    let value = accessor.value(record).filter(|value| value.as_ref() != b"-")?;
-    Some(unescaped(&value).into_owned())
 }
 
 /// A text without the escapes that nginx and Apache write: `\xhh`, `\"` and `\\`.
