@@ -93,6 +93,20 @@ impl Client {
         self.watch.0.cut_off();
     }
 
+    /// Makes the system take few bytes in advance for this client, so that
+    /// [`taken_bytes`](Self::taken_bytes) soon tells whether it reads. Otherwise it takes more bytes
+    /// only when a third of a buffer of megabytes is free.
+    pub fn limit_bytes_ahead(&self) {
+        self.watch.0.limit_bytes_ahead();
+    }
+
+    /// Returns the bytes that the system has accepted for this client so far; `None` over HTTP/2,
+    /// where they may be those of other requests.
+    pub fn taken_bytes(&self) -> Option<u64> {
+        let activity = &self.watch.0;
+        (!activity.is_http2()).then(|| activity.written_bytes())
+    }
+
     /// Waits until the client has closed its sending side.
     ///
     /// A client that has gone has closed both sides. A client that waits for the response may have

@@ -266,6 +266,9 @@ impl AsyncWrite for Transport {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         this.is_unanswered = false;
+        if this.activity.take_limit_of_bytes_ahead() {
+            this.stream.limit_bytes_ahead();
+        }
         ready!(this.poll_interim(context))?;
         this.begin_refusal(&[IoSlice::new(bytes)]);
         if let Some(answer) = this.refusal.take() {
@@ -287,6 +290,9 @@ impl AsyncWrite for Transport {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         this.is_unanswered = false;
+        if this.activity.take_limit_of_bytes_ahead() {
+            this.stream.limit_bytes_ahead();
+        }
         ready!(this.poll_interim(context))?;
         this.begin_refusal(slices);
         if let Some(answer) = this.refusal.take() {

@@ -186,6 +186,29 @@ impl SocketStream {
     }
 }
 
+/// The bytes that a socket takes in advance if few are wanted. Linux adds up to one packet, which
+/// has 64 KiB on the same machine.
+#[cfg(target_os = "linux")]
+const BYTES_AHEAD: u32 = 16 << 10;
+
+impl SocketStream {
+    /// Makes the system take few bytes before it has sent those that it has. What it has sent does
+    /// not count, so that a distant client is as fast as before.
+    pub(crate) fn limit_bytes_ahead(&self) {
+        // If the system refuses an option, the socket works without it.
+        #[cfg(target_os = "linux")]
+        let _ = match self {
+            Self::Tcp(stream) => socket2::SockRef::from(stream).set_tcp_notsent_lowat(BYTES_AHEAD),
+            Self::Tls(stream) => {
+                socket2::SockRef::from(stream.get_ref().0).set_tcp_notsent_lowat(BYTES_AHEAD)
+            }
+            Self::Unix(stream) => {
+                socket2::SockRef::from(stream).set_send_buffer_size(BYTES_AHEAD as usize)
+            }
+        };
+    }
+}
+
 /// Writes of files, which the kernel copies into the socket.
 #[cfg(target_os = "linux")]
 impl SocketStream {

@@ -240,7 +240,10 @@ impl Export {
         let (export, user) = (self.clone(), self.session.enter(Access::View));
         tokio::spawn(EXPORT.observe(TaskName::Unnamed, async move {
             let waiting = || export.session.turns().exports_waiting();
-            let destination = Destination { sender, waiting, cut_off: || export.client.cut_off() };
+            let client = &export.client;
+            client.limit_bytes_ahead();
+            let (taken_bytes, cut_off) = (|| client.taken_bytes(), || client.cut_off());
+            let destination = Destination { sender, taken_bytes, waiting, cut_off };
             let total = tokio::select! {
                 total = sending::send(rows.parts, range, destination) => total,
                 () = export.session.ended() => None,

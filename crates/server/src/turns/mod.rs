@@ -47,7 +47,7 @@ const SESSION_CHECKS_MAX: usize = 1;
 /// The maximum number of exports that are sent at once, for all sessions and for one. An export
 /// mostly waits for its client, and holds a snapshot of the data.
 const EXPORTS_MAX: usize = 16;
-const SESSION_EXPORTS_MAX: usize = 4;
+const SESSION_EXPORTS_MAX: usize = 8;
 
 /// The maximum number of replays at once over lines that pages send, for all sessions and for one.
 /// They take as long as their pages, which are not waited for in other turns. A page that sends

@@ -121,7 +121,7 @@ async fn exports_that_nobody_reads_do_not_keep_another_waiting() {
     let id = session.id();
     server.upload(id).await.send_file("a", &log(20_000_000), 200_000).await;
     let mut unread = Vec::new();
-    for _ in 0..6 {
+    for _ in 0..10 {
         unread.push(server.begin_export(id).await);
     }
     let path = format!("/api/sessions/{id}/export?format=csv&where=status%3D999");
@@ -131,7 +131,7 @@ async fn exports_that_nobody_reads_do_not_keep_another_waiting() {
     server.stop().await;
 }
 
-/// Two seconds for every four of them would be 25 s.
+/// Two seconds for each of them would be 100 s.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_times_of_many_unread_exports_do_not_add_up() {
     let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
@@ -147,6 +147,37 @@ async fn the_times_of_many_unread_exports_do_not_add_up() {
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     drop(unread);
+    server.stop().await;
+}
+
+/// More exports than the system's buffers hold, of which the last waits for its turn.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_export_that_is_read_slowly_is_not_cut_while_another_waits() {
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
+    let id = session.id();
+    server.upload(id).await.send_file("a", &log(20_000_000), 200_000).await;
+    let mut slow = server.begin_export(id).await;
+    let mut others = Vec::new();
+    for _ in 0..20 {
+        others.push(server.ask_for_export(id).await);
+    }
+    // 50 kB a second, for longer than a client that reads nothing is waited for.
+    let (begun, mut taken) = (Instant::now(), 0);
+    let mut piece = vec![0; 5_000];
+    while begun.elapsed() < Duration::from_secs(8) {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let read = within(slow.read(&mut piece)).await.expect("it is not cut off");
+        assert!(read > 0, "the export ended after {taken} bytes");
+        taken += read;
+    }
+    // All others were cut off in turn, as they read nothing.
+    let path = format!("/api/sessions/{id}/export?format=csv&where=status%3D999");
+    let answer = within(server.request("GET", &path, &[])).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    // The rest can be read at full speed.
+    let more = within(slow.read_exact(&mut vec![0; 4 << 20])).await;
+    assert!(more.is_ok(), "{more:?}");
+    drop(others);
     server.stop().await;
 }
 
