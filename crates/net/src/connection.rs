@@ -1,9 +1,10 @@
 //! One HTTP connection, from its first byte to its last.
 
 use std::convert::Infallible;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::Poll;
 
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{CONNECTION, HeaderValue, TRANSFER_ENCODING};
@@ -259,6 +260,23 @@ impl HttpConnection {
             // connection after the response is sent.
             CloseReason::MakeRoom if !entry.has_served() => return,
             CloseReason::Unread => return,
+            CloseReason::Stop => {
+                // A response that has begun without `Connection: close` is not the last one of its
+                // connection (RFC 9112 section 9.6): a request that is pipelined after it is answered.
+                let answered = poll_fn(|context| {
+                    let has_ended = connection.as_mut().poll(context).is_ready();
+                    let is_over = has_ended || entry.is_waiting();
+                    if is_over { Poll::Ready(has_ended) } else { Poll::Pending }
+                });
+                let has_ended = tokio::select! {
+                    biased;
+                    has_ended = answered => has_ended,
+                    () = abandoned.as_mut() => true,
+                };
+                if has_ended {
+                    return;
+                }
+            }
             _ => {}
         }
         connection.as_mut().graceful_shutdown();

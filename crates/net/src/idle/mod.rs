@@ -116,8 +116,10 @@ impl IdleConnections {
         self.is_ending.store(true, Ordering::Relaxed);
     }
 
-    /// Asks every connection to close, including those that are added later.
+    /// Asks every connection to close, including those that are added later. One with a request in
+    /// progress ends after its next response that has not begun, which says so.
     pub(crate) fn stop(&self) {
+        self.end_after_responses();
         let mut open = self.open.lock();
         open.is_stopping = true;
         for activity in open.connections.values() {

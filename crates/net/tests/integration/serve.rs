@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use crate::common::{
     Running, SOON, assert_served, beside_bystander, exchange, read_all, read_until, soon,
 };
+use bytes::Bytes;
 use hyper::{Request, Response};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
@@ -302,6 +303,57 @@ async fn shutdown_finishes_what_is_in_flight_and_closes_what_is_idle() {
     release.notify_one();
     assert!(read_all(&mut busy).await.ends_with(HELLO_END));
     soon(served).await.unwrap();
+}
+
+/// RFC 9112 section 9.6: the last response of a connection says so. A request that is pipelined after
+/// it was not read, so the client can send it again.
+#[tokio::test]
+async fn requests_behind_an_answer_in_progress_are_answered_or_can_be_sent_again() {
+    for has_begun in [true, false] {
+        let (arrived, release) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (arrived_inside, release_inside) = (Arc::clone(&arrived), Arc::clone(&release));
+        let handler = move |request: Request<IncomingBody>, _| {
+            let (arrived, release) = (Arc::clone(&arrived_inside), Arc::clone(&release_inside));
+            async move {
+                if request.uri().path() != "/slow" {
+                    return Response::new(Body::from("hello"));
+                }
+                if !has_begun {
+                    arrived.notify_one();
+                    release.notified().await;
+                    return Response::new(Body::from("slow"));
+                }
+                let (sender, body) = Body::channel(1 << 10);
+                tokio::spawn(async move {
+                    sender.send(Bytes::from_static(b"begun ")).await.unwrap();
+                    arrived.notify_one();
+                    release.notified().await;
+                    sender.send(Bytes::from_static(b"slow")).await.unwrap();
+                    let _ = sender.finish();
+                });
+                Response::new(body)
+            }
+        };
+        let options = ServeOptions { grace_period: SOON, header_timeout: SOON, ..<_>::default() };
+        let server = Running::start(options, handler).await;
+        let mut stream = server.connect().await;
+        let requests = format!("{}{GET}{GET}", GET.replace("/ ", "/slow "));
+        stream.write_all(requests.as_bytes()).await.unwrap();
+        soon(arrived.notified()).await;
+        if has_begun {
+            read_until(&mut stream, "begun").await;
+        }
+        let served = server.stop();
+        sleep(Duration::from_millis(50)).await;
+        release.notify_one();
+        let answers = read_all(&mut stream).await.to_ascii_lowercase();
+        // The head of the first answer is out before the stop, so the second answer is the last.
+        let (heads, closes) = (answers.matches("http/1.1 200").count(), "connection: close");
+        assert_eq!(heads, 1, "{answers}");
+        assert_eq!(answers.matches(closes).count(), 1, "{answers}");
+        assert_eq!(answers.ends_with("hello"), has_begun, "{answers}");
+        soon(served).await.unwrap();
+    }
 }
 
 #[tokio::test]
