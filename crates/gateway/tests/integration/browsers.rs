@@ -41,6 +41,8 @@ async fn a_page_of_another_origin_can_call_a_guarded_route() {
     assert_eq!(field(&answer, "access-control-allow-headers"), Some("authorization"));
     assert_eq!(field(&answer, "access-control-allow-credentials"), Some("true"));
     assert_eq!(field(&answer, "access-control-max-age"), Some("600"));
+    let varies = "origin, access-control-request-method, access-control-request-headers";
+    assert_eq!(field(&answer, "vary"), Some(varies));
     let methods = "GET, HEAD, POST, PUT, PATCH, DELETE";
     assert_eq!(field(&answer, "access-control-allow-methods"), Some(methods));
     let answer = gate.exchange(&preflight("https://evil.example")).await;

@@ -31,6 +31,7 @@ path = "api"
 issuer = "ap"
 claim = "tenant"
 backends = { a = "on" }
+requires = { scope = ["orders"] }
 [[limits]]
 mode = "enforced"
 "#;
@@ -49,14 +50,15 @@ mode = "enforced"
         (12, "routes[1].path: this is not a path"),
         (13, "there is no issuer `ap`; did you mean `app`?"),
         (15, "routes[1].backends.a: there is no backend `on`; did you mean `one`?"),
-        (16, "`rule_file` is missing"),
-        (17, "`enforced` is not a mode"),
+        (16, "routes[1].requires: this key is not known; did you mean `require`?"),
+        (17, "`rule_file` is missing"),
+        (18, "`enforced` is not a mode"),
     ] {
         let is_there =
             |it: &&String| it.starts_with(&format!("line {line}: ")) && it.contains(part);
         assert!(found.iter().any(|it| is_there(&it)), "line {line}: {part}\n{}", found.join("\n"));
     }
-    assert_eq!(found.len(), 15, "{}", found.join("\n"));
+    assert_eq!(found.len(), 16, "{}", found.join("\n"));
 }
 
 #[test]

@@ -38,6 +38,7 @@ mod limits_of_tokens;
 mod lookups;
 mod methods;
 mod misbehaviour;
+mod more_public_reports;
 mod otlp;
 mod public_reports;
 mod refused_heads;
