@@ -11,6 +11,7 @@ mod condition;
 mod cors;
 mod crawlers;
 mod encoded_slashes;
+mod error;
 mod file;
 mod folder;
 mod identifiers;
@@ -30,8 +31,8 @@ mod table;
 mod target;
 mod token_places;
 mod traces;
+mod warnings;
 
-use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -41,6 +42,7 @@ use toml::de::DeTable;
 use weir_net::socket::{BindError, ClientCertificates, TlsFiles};
 
 pub use self::backend::{BackendConfig, Timeouts};
+pub use self::error::ConfigError;
 use self::folder::ConfigFolder;
 pub use self::issuer::IssuerConfig;
 pub use self::listen::{ListenAddress, ListenAddressError, ReservedAddress};
@@ -250,12 +252,12 @@ fn read_document(
     let routes = root.tables("routes").into_iter();
     let routes: Vec<Option<LocatedRoute>> =
         routes.map(|table| route::read(table, known, folder)).collect();
-    warn_unnamed(&limit_tables, &routes);
-    warn_unused(&backend_tables, &routes);
+    warnings::warn_unnamed(&limit_tables, &routes);
+    warnings::warn_unused(&backend_tables, &routes);
     let trust = tls.as_ref().and_then(|tls| tls.clients.as_ref());
     let all_have_certificates = trust.is_some_and(|it| it.are_required)
         && listen.iter().flatten().all(ListenAddress::has_tls);
-    warn_open(&root, &issuer_tables, &routes, all_have_certificates);
+    warnings::warn_open(&root, &issuer_tables, &routes, all_have_certificates);
     let routes: Vec<LocatedRoute> = routes.into_iter().flatten().collect();
     route_table::check(&root, &routes, &readings, &client_fields);
     let routes = routes.into_iter().map(|route| route.config).collect();
@@ -291,71 +293,6 @@ fn read_document(
         traces,
         warnings: Vec::new(),
     })
-}
-
-/// Warns about backends that no route uses. A lookup may name any of them, and a route with a
-/// mistake may be meant to.
-fn warn_unused(
-    backends: &[(table::LocatedValue<&str>, TableReader<'_>)],
-    routes: &[Option<LocatedRoute>],
-) {
-    let mut used = Vec::new();
-    for route in routes {
-        match route.as_ref().map(|route| &route.config.target) {
-            Some(RouteTarget::Claim { choice: Choice::Lookup { .. }, .. }) | None => return,
-            Some(target) => used.extend(target.backends().unwrap_or_default()),
-        }
-    }
-    for (name, table) in backends {
-        if !used.contains(&name.value) {
-            table.warn("no route uses this backend");
-        }
-    }
-}
-
-/// Warns about limits with a name that no route uses.
-fn warn_unnamed(limits: &[TableReader<'_>], routes: &[Option<LocatedRoute>]) {
-    let names = || routes.iter().flatten().flat_map(|route| &route.config.limits);
-    for table in limits {
-        if let Some(name) = table.text("name")
-            && !names().any(|it| it == name)
-        {
-            table.warn(
-                "no route names this limit, so it counts nothing; without `name` it is for all",
-            );
-        }
-    }
-}
-
-/// Warns about issuers that no route names, and if all routes are open to everybody, whose clients need
-/// not even a certificate.
-fn warn_open(
-    root: &TableReader<'_>,
-    issuers: &[(table::LocatedValue<&str>, TableReader<'_>)],
-    routes: &[Option<LocatedRoute>],
-    all_have_certificates: bool,
-) {
-    // A route with a mistake may be meant to have an issuer.
-    let routes: Option<Vec<&LocatedRoute>> = routes.iter().map(Option::as_ref).collect();
-    let routes = routes.unwrap_or_default();
-    let is_guarded = |route: &&LocatedRoute| route.config.is_guarded();
-    if !routes.is_empty() && !routes.iter().any(is_guarded) && !all_have_certificates {
-        let limits = match root.has("limits") {
-            true => "",
-            false => ", as often as they like",
-        };
-        root.warn(format_args!(
-            "EVERYTHING IS ALLOWED: no route needs a token, so everybody may send anything to every \
-             backend{limits}; name an `issuer` in the routes that are not meant for everybody"
-        ));
-    }
-    for (name, table) in issuers {
-        let is_named =
-            |route: &&LocatedRoute| route.config.issuers.iter().any(|it| it == name.value);
-        if !routes.is_empty() && !routes.iter().any(is_named) {
-            table.warn("no route names this issuer, so no token of it is asked for");
-        }
-    }
 }
 
 fn read_threads(root: &TableReader<'_>) -> Option<usize> {
@@ -450,41 +387,3 @@ fn read_authorities(table: &TableReader<'_>, folder: &ConfigFolder) -> Option<Au
     let read = Authorities::read(&folder.source(located.value));
     read.map_err(|error| table.complain_at(&located, error.to_string())).ok()
 }
-
-/// Why a configuration cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ConfigError {
-    /// The file cannot be read.
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        message: String,
-    },
-    /// The file has mistakes.
-    Mistakes {
-        /// The file.
-        path: PathBuf,
-        /// All of them, in the order of their lines.
-        problems: Vec<Problem>,
-    },
-}
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreadable { path, message } => {
-                write!(formatter, "{}: the configuration cannot be read: {message}", path.display())
-            }
-            Self::Mistakes { path, problems } => {
-                for (index, problem) in problems.iter().enumerate() {
-                    let separator = if index == 0 { "" } else { "\n" };
-                    write!(formatter, "{separator}{}: {problem}", path.display())?;
-                }
-                Ok(())
-            }
-        }
-    }
-}
-
-impl std::error::Error for ConfigError {}

@@ -42,8 +42,8 @@ impl PartSource for RowExport<DataSet> {
 /// client can ask for the rest.
 ///
 /// A system tells that its reader has taken bytes once there is room for a packet, which has 64 KiB on
-/// the same machine: of a client that reads 50 kB a second, this is seen every 1.3 s.
-const UNREAD_MAX: Duration = Duration::from_secs(2);
+/// the same machine: of a client that reads 50 kB a second, this was seen every 1.0 to 1.7 s.
+const UNREAD_MAX: Duration = Duration::from_secs(3);
 
 /// How often a wait for a client looks whether others wait.
 const UNREAD_CHECK: Duration = Duration::from_millis(100);
@@ -237,7 +237,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_client_that_does_not_read_makes_room_for_another_export() {
-        for (waiting, expected_s) in [(0, None), (1, Some(2.0)), (50, Some(2.0))] {
+        for (waiting, expected_s) in [(0, None), (1, Some(3.0)), (50, Some(3.0))] {
             let (sender, body) = Body::channel(1 << 10);
             let is_cut = AtomicBool::new(false);
             let cut_off = || is_cut.store(true, Ordering::SeqCst);
@@ -273,7 +273,7 @@ mod tests {
         )
         .await;
         let time_s = begun.elapsed().as_secs_f64();
-        assert!(is_cut.into_inner() && f64::abs(time_s - 59.0) < 0.3, "{time_s}");
+        assert!(is_cut.into_inner() && f64::abs(time_s - 60.0) < 0.3, "{time_s}");
         drop(body);
     }
 

@@ -1,19 +1,23 @@
 //! Limits how many answers are computed at once, and for how long.
 
 mod cancellation;
+mod running_work;
+mod turn_limit;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::JoinHandle;
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use weir_core::PatternAccount;
 use weir_observe::task::{TaskKind, TaskName};
 use weir_sync::Lock;
 
 pub(crate) use self::cancellation::{CancelOnDrop, Cancellation, Checked, StopOnDrop};
+use self::running_work::RunningWork;
+pub(crate) use self::turn_limit::Turn;
+use self::turn_limit::{TurnLimit, Waiting};
 use crate::refusal::Refusal;
 use crate::server_views::ServerViews;
 use crate::view_work::ViewWork;
@@ -97,65 +101,6 @@ impl Viewer {
     }
 }
 
-/// The limits of one kind of work: in all sessions, and in this one.
-#[derive(Debug)]
-struct TurnLimit {
-    server: Arc<Semaphore>,
-    session: Arc<Semaphore>,
-}
-
-/// Something that waits for a turn, until it is dropped.
-struct Waiting(Arc<AtomicUsize>);
-
-impl Waiting {
-    fn begin(count: &Arc<AtomicUsize>) -> Self {
-        count.fetch_add(1, Ordering::Relaxed);
-        Self(count.clone())
-    }
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// The permission for one piece of work, until it is dropped.
-pub(crate) type Turn = [Option<OwnedSemaphorePermit>; 3];
-
-impl TurnLimit {
-    fn new(server: &Arc<Semaphore>, session_max: usize) -> Self {
-        Self { server: server.clone(), session: Arc::new(Semaphore::new(session_max)) }
-    }
-
-    /// Waits for a turn, in order of arrival. It always gets one, because the semaphores are never
-    /// closed.
-    async fn turn(&self) -> Turn {
-        [None, self.session_turn().await, self.server_turn().await]
-    }
-
-    async fn session_turn(&self) -> Option<OwnedSemaphorePermit> {
-        self.session.clone().acquire_owned().await.ok()
-    }
-
-    async fn server_turn(&self) -> Option<OwnedSemaphorePermit> {
-        self.server.clone().acquire_owned().await.ok()
-    }
-
-    /// Waits for a turn of a viewer, who must have no other of the kind.
-    async fn turn_of(&self, viewer: &Arc<Semaphore>) -> Turn {
-        let own = viewer.clone().acquire_owned().await.ok();
-        let [_, session, server] = self.turn().await;
-        [own, session, server]
-    }
-
-    /// Returns a turn of a viewer if one is free.
-    fn free_turn(&self, viewer: &Arc<Semaphore>) -> Option<Turn> {
-        let free = |turns: &Arc<Semaphore>| turns.clone().try_acquire_owned().ok().map(Some);
-        Some([free(viewer)?, free(&self.session)?, free(&self.server)?])
-    }
-}
-
 /// The turns of all sessions of a server.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerTurns {
@@ -217,55 +162,6 @@ pub(crate) struct SessionTurns {
     view_work: OnceLock<Arc<ViewWork>>,
     answer_time_max: Duration,
 }
-
-/// Work that is running, with the turn that it holds until it ends.
-struct RunningWork<T> {
-    task: JoinHandle<Option<T>>,
-    turn: Arc<Lock<Turn>>,
-    started: Instant,
-}
-
-impl<T: Send + 'static> RunningWork<T> {
-    fn start<F>(
-        turns: &SessionTurns,
-        turn: Turn,
-        cancellation: &Arc<Cancellation>,
-        work: &Arc<F>,
-    ) -> Self
-    where
-        F: Fn(&AtomicBool) -> Option<T> + Send + Sync + 'static,
-    {
-        let turn = Arc::new(Lock::new(turn));
-        let (held, cancellation, work) = (turn.clone(), cancellation.clone(), work.clone());
-        let view_work = turns.view_work().clone();
-        let call = move || {
-            let (_held, _timed) = (held, view_work.evaluate());
-            work(&cancellation.should_stop)
-        };
-        let task = tokio::task::spawn_blocking(ANSWER.observe_call(TaskName::Unnamed, call));
-        Self { task, turn, started: Instant::now() }
-    }
-
-    /// Waits for the work to end, up to this time after its start. Returns `None` if it still runs.
-    async fn wait(&mut self, time_max: Duration) -> Option<Result<Option<T>, Refusal>> {
-        let done = tokio::time::timeout_at(self.started + time_max, &mut self.task).await.ok()?;
-        // This fails only if the work panics, or the server ends.
-        Some(done.map_err(|_| Refusal::SessionEnded))
-    }
-
-    /// Waits for stopped work to end. Returns its result if it was complete before it noticed.
-    async fn wait_for_stop(self) -> Option<T> {
-        self.task.await.unwrap_or_default()
-    }
-
-    /// Replaces the turn, which frees the previous one.
-    fn exchange(&self, turn: Turn) {
-        *self.turn.lock() = turn;
-    }
-}
-
-/// Computes an answer.
-static ANSWER: TaskKind = TaskKind::new("answer");
 
 /// Checks a question.
 static CHECK: TaskKind = TaskKind::new("check of a question");
@@ -435,155 +331,4 @@ impl SessionTurns {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-    use std::time::Duration;
-
-    use weir_core::PatternAccount;
-
-    use super::{
-        CancelOnDrop, Effort, LONG_ANSWERS_MAX, SESSION_LONG_ANSWERS_MAX,
-        SESSION_SHORT_ANSWERS_MAX, SHORT_ANSWERS_MAX, SHORT_TURN, ServerTurns, SessionTurns,
-    };
-    use crate::refusal::Refusal;
-
-    const TIME_MAX: Duration = Duration::from_secs(20);
-
-    fn server_turns() -> ServerTurns {
-        ServerTurns::new(Arc::new(PatternAccount::new(usize::MAX)))
-    }
-
-    /// Returns work that runs until it is stopped, and counts its starts.
-    fn endless(begun: &Arc<AtomicUsize>) -> impl Fn(&AtomicBool) -> Option<()> + use<> {
-        let begun = begun.clone();
-        move |should_stop| {
-            begun.fetch_add(1, Ordering::SeqCst);
-            while !should_stop.load(Ordering::Relaxed) {
-                std::thread::yield_now();
-            }
-            None
-        }
-    }
-
-    async fn wait_until(mut condition: impl FnMut() -> bool) {
-        while !condition() {
-            tokio::task::yield_now().await;
-        }
-    }
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn answers_at_once_are_limited_also_when_their_clients_go() {
-        let server = server_turns();
-        let sessions: Vec<_> =
-            (0..4).map(|_| Arc::new(SessionTurns::new(&server, 0, TIME_MAX))).collect();
-        let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-        let mut tasks = Vec::new();
-        for number in 0..200 {
-            let session = sessions[number % sessions.len()].clone();
-            let (running, most) = (running.clone(), most.clone());
-            let effort = if number % 5 == 0 { Effort::Long } else { Effort::Short };
-            tasks.push(tokio::spawn(async move {
-                let work = move |_: &AtomicBool| {
-                    let now = running.fetch_add(1, Ordering::SeqCst) + 1;
-                    most.fetch_max(now, Ordering::SeqCst);
-                    std::thread::yield_now();
-                    running.fetch_sub(1, Ordering::SeqCst);
-                    Some(())
-                };
-                let _ = session.answer(effort, &Arc::default(), work).await;
-            }));
-            if number % 3 == 0 {
-                tasks.last().expect("a task").abort();
-            }
-        }
-        for task in tasks {
-            let _ = task.await;
-        }
-        let answers_max = SHORT_ANSWERS_MAX + LONG_ANSWERS_MAX;
-        assert!((1..=answers_max).contains(&most.load(Ordering::SeqCst)));
-        for (turns, max) in [
-            (&server.short, SHORT_ANSWERS_MAX),
-            (&server.long, LONG_ANSWERS_MAX),
-            (&sessions[0].short.session, SESSION_SHORT_ANSWERS_MAX),
-            (&sessions[0].long.session, SESSION_LONG_ANSWERS_MAX),
-        ] {
-            let free = turns.clone().acquire_many_owned(max as u32).await;
-            assert!(free.is_ok(), "all turns are returned");
-        }
-    }
-
-    /// Compiling an expression can take a second.
-    #[tokio::test]
-    async fn questions_are_checked_and_answered_apart_from_connections() {
-        let turns = SessionTurns::new(&server_turns(), 0, TIME_MAX);
-        let own = std::thread::current().id();
-        for effort in [Effort::Short, Effort::Long] {
-            let checked_on = turns.check(effort, || std::thread::current().id()).await;
-            assert_ne!(checked_on, Ok(own));
-            let work = |_: &AtomicBool| Some(std::thread::current().id());
-            assert_ne!(turns.answer(effort, &Arc::default(), work).await, Ok(Some(own)));
-        }
-    }
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn a_report_does_not_wait_for_views() {
-        let turns = Arc::new(SessionTurns::new(&server_turns(), 0, TIME_MAX));
-        let mut views = Vec::new();
-        for _ in 0..50 {
-            let turns = turns.clone();
-            views.push(tokio::spawn(async move {
-                // As long as a short turn, so that they are over soon if it does wait.
-                let work = |_: &AtomicBool| {
-                    std::thread::sleep(SHORT_TURN / 2);
-                    Some(())
-                };
-                turns.answer(Effort::Short, &Arc::default(), work).await
-            }));
-        }
-        let work = |_: &AtomicBool| Some(7);
-        assert_eq!(turns.answer(Effort::Report, &Arc::default(), work).await, Ok(Some(7)));
-        assert!(views.iter().filter(|view| !view.is_finished()).count() > 25);
-        views.into_iter().for_each(|view| view.abort());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn an_answer_that_takes_too_long_is_refused_and_ended() {
-        let turns = SessionTurns::new(&server_turns(), 0, TIME_MAX);
-        for effort in [Effort::Short, Effort::Long] {
-            let begun = Arc::new(AtomicUsize::new(0));
-            let advance = async {
-                wait_until(|| begun.load(Ordering::SeqCst) > 0).await;
-                tokio::time::advance(TIME_MAX).await;
-                std::future::pending::<()>().await;
-            };
-            let cancellation = Arc::default();
-            let answer = turns.answer(effort, &cancellation, endless(&begun));
-            let refused = tokio::select! { answer = answer => answer, () = advance => Ok(None) };
-            assert_eq!(refused, Err(Refusal::TooSlow(TIME_MAX.as_secs())));
-        }
-    }
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn short_answers_do_not_wait_for_long_ones() {
-        let turns = Arc::new(SessionTurns::new(&server_turns(), 0, TIME_MAX));
-        let mut long = Vec::new();
-        let begun = Arc::new(AtomicUsize::new(0));
-        for _ in 0..10 {
-            let (turns, work) = (turns.clone(), endless(&begun));
-            let guard = CancelOnDrop::default();
-            let cancellation = guard.cancellation();
-            let answer = async move { turns.answer(Effort::Short, &cancellation, work).await };
-            long.push((guard, tokio::spawn(answer)));
-        }
-        // The first continues in its long turn, the others wait to start again.
-        wait_until(|| begun.load(Ordering::SeqCst) == 10).await;
-        let work = |_: &AtomicBool| Some(7);
-        assert_eq!(turns.answer(Effort::Short, &Arc::default(), work).await, Ok(Some(7)));
-        for (guard, task) in long {
-            drop(guard);
-            assert_eq!(task.await.expect("no panic"), Ok(None), "cancelled");
-        }
-        assert_eq!(turns.answer(Effort::Long, &Arc::default(), work).await, Ok(Some(7)));
-    }
-}
+mod tests;

@@ -131,7 +131,7 @@ async fn exports_that_nobody_reads_do_not_keep_another_waiting() {
     server.stop().await;
 }
 
-/// Two seconds for each of them would be 100 s.
+/// Three seconds for each of them would be 150 s.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_times_of_many_unread_exports_do_not_add_up() {
     let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
@@ -145,7 +145,7 @@ async fn the_times_of_many_unread_exports_do_not_add_up() {
     let begun = Instant::now();
     let answer = within(server.request("GET", &path, &[])).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
-    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     drop(unread);
     server.stop().await;
 }

@@ -204,6 +204,8 @@ impl SharedAnswer {
             let bytes = self.text_bytes.load(Ordering::Relaxed);
             let room = cancellation.unless_cancelled(session.view_memory().room(bytes)).await;
             let Some(room) = room else { return Ok(None) };
+            let turn = session.view_memory().crowded_turn();
+            let Some(turn) = cancellation.unless_cancelled(turn).await else { return Ok(None) };
             let lock = cancellation.unless_cancelled(self.state.clone().lock_owned()).await;
             let Some(mut state) = lock else { return Ok(None) };
             if let Some(made) = state.fresh_view(data, seen) {
@@ -211,12 +213,12 @@ impl SharedAnswer {
             }
             state.made = None;
             // The work owns the lock, because it may outlive this future.
-            let held = Lock::new((state, Some(room)));
+            let held = Lock::new((state, Some(room), turn));
             let (answer, owner, data) = (self.clone(), session.clone(), data.clone());
             let previous = previous.clone();
             let work = move |should_stop: &AtomicBool| {
                 let mut held = held.lock();
-                let (state, room) = &mut *held;
+                let (state, room, _turn) = &mut *held;
                 let started = Instant::now();
                 let made =
                     answer.make(state, room, &owner, &data, previous.as_deref(), should_stop);

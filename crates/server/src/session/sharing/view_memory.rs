@@ -35,7 +35,8 @@ const CROWDED_SEND_TIMEOUT: Duration = Duration::from_secs(2);
 /// sixteenth of the smaller limit. The length of a text is known only after it has been made, so a
 /// text that does not fit is dropped, and made again once there is room for its length. Without
 /// room, slow readers are disconnected. After [`ROOM_TIMEOUT`], up to [`BEYOND_MAX`] texts may
-/// exceed the limit. What is being made is not counted; turns limit it to a few texts.
+/// exceed the limit. What is being made is not counted: it takes several times the memory of its
+/// text, so that one is made at a time while others wait for room, and turns limit it otherwise.
 #[derive(Debug)]
 pub(crate) struct ViewMemory {
     data: Weak<DataSet>,
@@ -48,6 +49,8 @@ pub(crate) struct ViewMemory {
     /// The number of texts that wait for room.
     waiting: AtomicUsize,
     beyond: Arc<Semaphore>,
+    /// Held by the text that is made while others wait for room.
+    crowded_work: Arc<Semaphore>,
     /// One report at a time may exceed the limit, so that readers that are stuck do not refuse those
     /// of others.
     report: Arc<Semaphore>,
@@ -62,6 +65,7 @@ impl ViewMemory {
             changes: watch::Sender::default(),
             waiting: AtomicUsize::new(0),
             beyond: Arc::new(Semaphore::new(BEYOND_MAX)),
+            crowded_work: Arc::new(Semaphore::new(1)),
             report: Arc::new(Semaphore::new(1)),
         })
     }
@@ -144,6 +148,16 @@ impl ViewMemory {
     pub(crate) fn is_crowded(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > 0
             || self.text_bytes.load(Ordering::Relaxed) > self.bytes_max()
+    }
+
+    /// Waits until no other text is made, if texts wait for room. Call it without a turn or a lock,
+    /// and keep the permit until the text is made.
+    pub(crate) async fn crowded_turn(&self) -> Option<OwnedSemaphorePermit> {
+        if !self.is_crowded() {
+            return None;
+        }
+        // This cannot fail, because the semaphore is never closed.
+        self.crowded_work.clone().acquire_owned().await.ok()
     }
 
     /// Waits until a reader has taken nothing for too long while the texts are crowded.
@@ -356,6 +370,30 @@ mod tests {
         assert!(memory.report_room(bytes).await.is_none(), "one at a time");
         drop(kept);
         assert!(memory.report_room(bytes).await.is_some());
+    }
+
+    /// What is being made is not counted, and takes more than its text.
+    #[tokio::test]
+    async fn one_text_is_made_at_a_time_while_others_wait_for_room() {
+        let data = DataSet::new(Retention::Segments, 4 << 20, &[]);
+        let memory = ViewMemory::new(&data, &TotalMemory::new(usize::MAX));
+        let kept = memory.room(0).await.keep(text(memory.bytes_max())).expect("there is room");
+        assert!(memory.crowded_turn().await.is_none(), "nobody waits");
+        let waiting = tokio::spawn({
+            let memory = memory.clone();
+            async move { memory.room(1).await }
+        });
+        while !memory.is_crowded() {
+            tokio::task::yield_now().await;
+        }
+        let turn = memory.crowded_turn().await;
+        assert!(turn.is_some());
+        assert!(timeout(Duration::from_millis(50), memory.crowded_turn()).await.is_err());
+        drop(turn);
+        assert!(memory.crowded_turn().await.is_some());
+        drop(kept);
+        waiting.await.expect("there is room now");
+        assert!(memory.crowded_turn().await.is_none(), "nobody waits any longer");
     }
 
     /// The limit follows the current size of the data, not that at the last text.
