@@ -11,6 +11,10 @@ use crate::rule::Replay;
 /// The tag of an event that no entry matches; the others have the number of the entry.
 pub(crate) const NO_ENTRY: u32 = u32::MAX;
 
+/// The most matching entries of a request that are counted and listed. Otherwise the requests of a
+/// block would fill the memory, if they match all of many entries.
+const MATCHED_MAX: usize = 1_000;
+
 /// The entries of a list.
 pub(crate) trait Entries: fmt::Debug + Send + Sync {
     /// Whether an entry denies a request that it matches.
@@ -54,7 +58,8 @@ impl<'a> MatchedEntries<'a> {
     pub(crate) fn pack(score: Option<i64>, entries: &[u32]) -> Vec<u8> {
         let mut text = vec![u8::from(score.is_some())];
         text.extend(score.unwrap_or(0).to_le_bytes());
-        text.extend(entries.iter().flat_map(|entry| entry.to_le_bytes()));
+        let listed = entries.iter().take(MATCHED_MAX);
+        text.extend(listed.flat_map(|entry| entry.to_le_bytes()));
         text
     }
 
@@ -234,5 +239,22 @@ impl Replay for DenyReplay<'_> {
             notes: self.entries.notes(&self.matches),
             ..self.keys().into_report(requests, Vec::new())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MATCHED_MAX, MatchedEntries};
+
+    #[test]
+    fn the_entries_of_a_request_are_bounded() {
+        let entries: Vec<u32> = (0..5_000).collect();
+        let packed = MatchedEntries::pack(Some(-3), &entries);
+        let unpacked = MatchedEntries::unpack(&packed);
+        assert_eq!(unpacked.score, Some(-3));
+        assert_eq!(unpacked.entries().collect::<Vec<_>>(), entries[..MATCHED_MAX]);
+        let few = MatchedEntries::pack(None, &entries[..2]);
+        assert_eq!(MatchedEntries::unpack(&few).entries().collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(MatchedEntries::unpack(b"").entries().count(), 0);
     }
 }

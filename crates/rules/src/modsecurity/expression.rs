@@ -85,11 +85,12 @@ impl Expression {
     /// Searches a value.
     pub(super) fn search(&self, value: &[u8], captures: bool) -> Search {
         match self {
+            // Most values do not match, and groups take several times as long.
+            Self::Linear(regex) if !regex.is_match(value) => Search::Nothing,
             Self::Linear(regex) if captures => {
                 regex.groups(value).map_or(Search::Nothing, Search::Match)
             }
-            Self::Linear(regex) if regex.is_match(value) => Search::Match(Vec::new()),
-            Self::Linear(_) => Search::Nothing,
+            Self::Linear(_) => Search::Match(Vec::new()),
             Self::Backtracking(_, budget) if budget.is_stopped() => Search::Nothing,
             Self::Backtracking(regex, _) => {
                 let text: String = value.iter().copied().map(character).collect();
