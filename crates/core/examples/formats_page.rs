@@ -243,17 +243,17 @@ configuration, and these notations:
 - `#Fields: date time c-ip cs-uri-stem sc-status`: the directive of the W3C extended format, for logs
   that have lost it.
 - `${request_time(ms)}` in a `log_format`: a field with a kind.
-- `log-format %h %^[%d:%t %^] \"%r\" %s %b \"%R\" \"%u\"`, with lines `date-format` and `time-format` if
+- `log-format %h %^[%d:%t %^] \"%r\" %s %b \"%R\" \"%u\"`, with lines `date-format` and `time-format`, or `datetime-format` for `%x`, if
   they are not those of the common log format: GoAccess's notation, as lines of its configuration or
-  as the bare text. On the command line the two are options, `--date-format` and `--time-format`; a
+  as the bare text. On the command line they are options, `--date-format` and so on; a
   file whose name ends with `goaccess.conf` is read as a whole. The date and time of the common log
   format are read with their zone. A text that is a JSON object, as `{\"ts\":\"%x\",\"ip\":\"%h\"}`, is for
   lines in JSON; their other keys are ignored.
 
 Kinds in parentheses: `s`, `ms`, `us` and `ns` for durations, `unit` for durations that have their unit in
-the value, `sum` for a part of a duration, `port`
-for a client or host with a port, `url` for a path or request that may be a whole URL, `number` for a
-number in a field of the format's own, and a strftime pattern for a time.
+the value, `sum` for a part of a duration, `port` for a client or host with a port, `full` for a host whose
+name has several labels, `url` for a path or request that may be a whole URL, `number` for a number and
+`word` for a text without spaces in a field of the format's own, and a strftime pattern for a time.
 
 `--format` also takes a file whose name ends with `.toml` and that holds a definition:
 

@@ -26,6 +26,10 @@ pub(crate) struct FormatArguments {
     /// GoAccess's time-format, for a log-format of GoAccess [default: %H:%M:%S]
     #[arg(long, value_name = "PATTERN", requires = "format")]
     time_format: Option<String>,
+
+    /// GoAccess's datetime-format, the pattern of `%x` in a log-format of GoAccess
+    #[arg(long, value_name = "PATTERN", requires = "format")]
+    datetime_format: Option<String>,
 }
 
 impl FormatArguments {
@@ -35,11 +39,19 @@ impl FormatArguments {
     /// If it is not a valid format.
     pub(crate) fn format(&self) -> Result<Option<Format>, Failure> {
         let Some(format) = &self.format else { return Ok(None) };
-        if self.date_format.is_none() && self.time_format.is_none() {
+        let patterns = [
+            ("date-format", &self.date_format),
+            ("time-format", &self.time_format),
+            ("datetime-format", &self.datetime_format),
+        ];
+        if patterns.iter().all(|(_, pattern)| pattern.is_none()) {
             return parse_format(format).map(Some);
         }
-        let patterns = [("date-format", &self.date_format), ("time-format", &self.time_format)];
-        let mut definition = format!("log-format {format}");
+        // The format may be a line of goaccess.conf, with its key.
+        let text = format.trim_start();
+        let value =
+            text.strip_prefix("log-format").filter(|it| it.starts_with(char::is_whitespace));
+        let mut definition = format!("log-format {}", value.unwrap_or(text).trim_start());
         for (key, pattern) in patterns {
             if let Some(pattern) = pattern {
                 definition.push_str(&format!("\n{key} {pattern}"));

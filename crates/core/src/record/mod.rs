@@ -180,7 +180,7 @@ impl<'a> Record<'a> {
     /// The text is method, target and protocol, separated by spaces; see [`RequestLine`].
     #[inline]
     pub(crate) fn set_request_line(&mut self, value: &'a [u8], keeps_target: bool) {
-        let line = RequestLine::parse(value);
+        let line = RequestLine::parse(value).or_else(|| RequestLine::parse(uncoloured(value)?));
         self.put_text(Field::Method, line.map(|line| line.method));
         let protocol = line.map(|line| line.protocol).filter(|protocol| !protocol.is_empty());
         self.put_text(Field::Protocol, protocol);
@@ -250,4 +250,10 @@ impl<'a> Record<'a> {
             *extra = Some(value);
         }
     }
+}
+/// The text between the colours of a terminal, with which Werkzeug marks requests by their status.
+#[cold]
+fn uncoloured(value: &[u8]) -> Option<&[u8]> {
+    let start = memchr::memchr(b'm', value.strip_prefix(b"\x1b[")?)? + 3;
+    value.get(start..)?.strip_suffix(b"\x1b[0m")
 }

@@ -56,9 +56,11 @@ pub(crate) fn parse_clf(text: &[u8; CLF_LENGTH]) -> Option<Timestamp> {
 /// 17/Dec/2025 09:03:01
 /// 2025-12-17 09:03:01.250 +0100
 /// 2025/12/17:09:03:01 +0100
+/// 2025-12-17 09:03:01.649153142 +0000 UTC
 /// ```
 pub(crate) fn parse_clf_variant(text: &[u8]) -> Option<Timestamp> {
     const TIME_LENGTH: usize = 20;
+    let text = text.strip_suffix(b" UTC").unwrap_or(text);
     if matches!(text.get(4), Some(b'-' | b'/')) {
         return parse_rfc3339(text).or_else(|| parse_iso_variant(text));
     }
@@ -224,6 +226,7 @@ mod tests {
             ("2025-12-17 09:03:01,250 +0100", later(250_000_000)),
             ("2025/12/17:09:03:01 +0100", later(0)),
             ("2025/12/17 09:03:01", utc),
+            ("2025-12-17 09:03:01.000000000 +0000 UTC", utc),
             ("2025/12/17 09:03:01 +0100 and much more text than a time ever has", None),
             ("2025-1", None),
             ("17/Dec/2025:09:03:01 UTC", utc),

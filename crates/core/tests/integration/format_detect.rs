@@ -164,7 +164,10 @@ fn the_best_format_is_the_one_that_reads_most_of_all_lines() {
         let best = detect(&bytes).candidates.swap_remove(0);
         long_logs += usize::from(best.lines > 64);
         // Of formats with equally many fields the first is best; `max_by_key` returns the last.
-        let tried = known_formats().iter().rev().filter(|format| is_detected(format.name()));
+        // Requests with whole URLs count only if most lines have them.
+        let needs_evidence = |name: &str| ["VARNISHNCSA", "PROXYCOMMON"].contains(&name);
+        let is_tried = |name: &str| is_detected(name) && !needs_evidence(name);
+        let tried = known_formats().iter().rev().filter(|format| is_tried(format.name()));
         let most = tried.map(|format| try_format(format, &bytes)).max_by_key(|one| one.fields);
         let most = most.unwrap();
         let of = |one: &Candidate| (one.format.name().to_owned(), one.parsed_lines, one.fields);

@@ -37,7 +37,8 @@ impl Values {
 
     /// Whether nothing in the values looks like the end of a value and the start of another.
     fn are_plain(&self) -> bool {
-        let is_plain = |text: &str| !text.contains("\" ") && !text.contains(" \"");
+        let is_plain =
+            |text: &str| !["\" ", " \"", " HTTP/"].iter().any(|part| text.contains(part));
         !self.protocol.is_empty()
             && is_plain(&self.target)
             && [&self.referer, &self.agent]

@@ -11,6 +11,9 @@
 //! date-format %s
 //! ```
 //!
+//! `datetime-format` has both in one pattern, for `%x`. `~h{, }` is the list of X-Forwarded-For; with a
+//! quote in its braces the list is in quotes.
+//!
 //! Without a date or time format those of the common log format apply. A date and a time of the
 //! common log format with a skipped value after them are read with the zone, which GoAccess skips.
 //! As in GoAccess, a line may have more text after the end of the format; a value at the end is a
@@ -34,6 +37,7 @@ use crate::value::{Strftime, TimeKind};
 const LOG_FORMAT: &str = "log-format";
 const DATE_FORMAT: &str = "date-format";
 const TIME_FORMAT: &str = "time-format";
+const DATE_AND_TIME_FORMAT: &str = "datetime-format";
 
 /// The time of the common log format in GoAccess's notation, without its zone.
 const CLF_DATE: &str = "%d/%b/%Y";
@@ -105,12 +109,13 @@ pub(super) fn compile(definition: &str) -> Result<Format, FormatError> {
         is_json_value: false,
         date: setting(definition, DATE_FORMAT),
         time: setting(definition, TIME_FORMAT),
+        date_and_time: setting(definition, DATE_AND_TIME_FORMAT),
         has_query: log_format.text.contains("%q"),
     };
     if log_format.text.starts_with('{') {
         return compile_json(reader, log_format);
     }
-    check_quotes(definition, &text, b'%')?;
+    check_quotes(definition, &outside_braces(&text), b'%')?;
     let mut builder = FormatBuilder::new(definition, true);
     reader.read(&mut builder)?;
     builder.finish()
@@ -143,6 +148,16 @@ fn text_of(setting: Setting<'_>) -> Vec<Positioned> {
     text
 }
 
+/// The text without the delimiters of lists, `~h{," }`.
+fn outside_braces(text: &[Positioned]) -> Vec<Positioned> {
+    let mut is_inside = false;
+    let is_outside = |(byte, _): &&Positioned| {
+        is_inside = is_inside && *byte != b'}' || *byte == b'{';
+        !is_inside
+    };
+    text.iter().filter(is_outside).copied().collect()
+}
+
 /// Reads the specifiers of a format.
 #[derive(Clone, Copy)]
 struct Reader<'a> {
@@ -152,6 +167,7 @@ struct Reader<'a> {
     is_json_value: bool,
     date: Option<Setting<'a>>,
     time: Option<Setting<'a>>,
+    date_and_time: Option<Setting<'a>>,
     /// Whether the query is a value of its own.
     has_query: bool,
 }
@@ -180,7 +196,12 @@ impl Reader<'_> {
                 let end = end.ok_or_else(|| self.error(position, "the `{` has no `}`"))?;
                 last = b'~';
                 let sink = Sink::ForwardedFor { extra: 0 };
+                // The characters that delimit the list; a quote among them is around it.
+                let is_quoted = rest[..end].contains(&b'"') && last != b'"';
+                let quote: &[u8] = if is_quoted { b"\"" } else { b"" };
+                builder.text(quote);
                 builder.value(variable(sink, "~h", "http_x_forwarded_for", position));
+                builder.text(quote);
                 end + 1
             } else if rest[0] == b'%' {
                 let letter = *rest.get(1).ok_or_else(|| {
@@ -192,7 +213,7 @@ impl Reader<'_> {
                 2
             } else {
                 builder.text(&rest[..1]);
-                last = b' ';
+                last = if rest[0] == b'"' { b'"' } else { b' ' };
                 1
             };
         }
@@ -268,13 +289,13 @@ impl Reader<'_> {
 
     /// The sink of `%x`, a date and time in one value, of which one of the formats has both.
     fn date_and_time(&self, position: usize) -> Result<Sink, FormatError> {
-        for setting in [self.date, self.time] {
+        for setting in [self.date_and_time, self.date, self.time] {
             let sink = self.strftime(setting, CLF_DATE)?;
             if setting.is_some() && sink.time_content().is_instant() {
                 return Ok(sink);
             }
         }
-        let message = "`%x` needs a date-format with both date and time, such as %Y-%m-%dT%H:%M:%S";
+        let message = "`%x` needs a datetime-format, such as %Y-%m-%dT%H:%M:%S";
         Err(self.error(position, message))
     }
 }

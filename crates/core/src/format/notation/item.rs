@@ -108,6 +108,7 @@ impl<'a> Item<'a> {
             (Some(Field::Client), None) => Sink::Client,
             (Some(Field::Client), Some("port")) => Sink::ClientAndPort { port: 0 },
             (Some(Field::Host), Some("port")) => Sink::HostAndPort { port: 0 },
+            (Some(Field::Host), Some("full")) => Sink::FullHost,
             (Some(Field::Path), None) => Sink::PathAndQuery,
             (Some(Field::Path), Some("url")) => Sink::Url,
             (Some(Field::Request), None) => Sink::RequestLine,
@@ -118,9 +119,11 @@ impl<'a> Item<'a> {
             (Some(field), None) => Sink::Text(field),
             (None, None) => Sink::Extra(0),
             (None, Some("number")) => Sink::Number(0),
-            (Some(Field::Client | Field::Host), _) => return refused("(port)"),
+            (None, Some("word")) => Sink::Word(0),
+            (Some(Field::Host), _) => return refused("(port) or (full)"),
+            (Some(Field::Client), _) => return refused("(port)"),
             (Some(Field::Path | Field::Request), _) => return refused("(url)"),
-            (None, Some(_)) => return refused("(number)"),
+            (None, Some(_)) => return refused("(number) or (word)"),
             (_, Some(_)) => {
                 return Err(self.error("this field has no kinds; remove the parentheses"));
             }

@@ -231,6 +231,10 @@ fn time_length(text: &[u8]) -> Option<usize> {
     if parse_rfc3339(first).is_some() || is_unix_time(first) {
         return Some(first.len());
     }
+    // svlogd of runit: `2017-03-25_15:11:15.70081`.
+    if first.get(10) == Some(&b'_') && first[4] == b'-' && is_clock(&first[11..]) {
+        return Some(first.len());
+    }
     if first.len() == 10 && matches!((first[4], first[7]), (b'-', b'-') | (b'/', b'/')) {
         let clock = word(11).filter(|clock| is_clock(clock))?;
         return Some(11 + clock.len());
@@ -271,6 +275,7 @@ mod tests {
             ("[pod/a/b] x", vec![(Bracket, "pod/a/b")]),
             ("2025-12-17T09:03:01.25Z x", vec![(Time, "2025-12-17T09:03:01.25Z")]),
             ("2025-12-17 09:03:01,25 x", vec![(Time, "2025-12-17 09:03:01,25")]),
+            ("2025-12-17_09:03:01.25 x", vec![(Time, "2025-12-17_09:03:01.25")]),
             ("2025-12-17 noon x", vec![(Word, "2025-12-17"), (Word, "noon")]),
             (
                 "Dec  7 09:03:01.123456 web nginx[7]: x",

@@ -9,14 +9,13 @@
 //! the texts, so it can also send what looks like the end of a value. A line is read only if there is
 //! one way to read it; otherwise it stays unparsed, which is better than a wrong value:
 //!
-//! - The request ends at a quote that a status and a size follow. Of several such places, it is the
-//!   only one that makes a request line. If none does, there may be only one such place.
+//! - The request ends at a quote that a status and a size follow. There may be only one such place.
 //! - The texts after the size are separated by `" "` at as many places as the definition has. If they
 //!   are well-formed as more values than that, they belong to another format.
 //! - A line with `\"` is from a server that escapes. One with a second `HTTP/`, or with the junction
 //!   of a time and a request inside a value, consists of torn lines.
 //!
-//! The work is linear in the length of the line: at most [`ENDS_MAX`] places are tried.
+//! The work is linear in the length of the line.
 
 use memchr::memmem;
 
@@ -25,9 +24,6 @@ use super::sink::{LineState, Sink};
 use super::tail::{Quote, TailValues};
 use crate::record::Record;
 use crate::value::RequestLine;
-
-/// The most places at which a request may end.
-const ENDS_MAX: usize = 8;
 
 /// How lines with raw quotes are read, if the values of a program end with a request line in quotes,
 /// a status, a size, and texts in quotes.
@@ -94,26 +90,22 @@ impl RawQuotes {
         Some(())
     }
 
-    /// The end of the request that begins at `start`, and that of the size after it.
+    /// The end of the request that begins at `start`, and that of the size after it, if only one place
+    /// can be the end.
     fn request_end(self, line: &[u8], start: usize) -> Option<(usize, usize)> {
         let places = memmem::find_iter(&line[start..], b"\" ").map(|length| start + length);
-        let ends = places.filter_map(|end| Some((end, size_end(line, end + 2)?)));
-        let ends: Vec<(usize, usize)> = ends.take(ENDS_MAX + 1).collect();
-        if ends.len() > ENDS_MAX {
-            return None;
-        }
-        let request = |(end, _): &(usize, usize)| RequestLine::parse(&line[start..*end]);
-        let mut lines = ends.iter().filter_map(|end| Some((*end, request(end)?)));
-        match (lines.next(), lines.next(), ends.as_slice()) {
-            (Some((end, request)), None, _) => is_one_value(request.target).then_some(end),
-            (None, _, [end]) => {
-                let request = &line[start..end.0];
-                let is_alone = memmem::find(request, b"\" ").is_none()
-                    && memmem::find(request, b" \"").is_none();
-                (is_alone && is_one_value(request)).then_some(*end)
+        let mut ends = places.filter_map(|end| Some((end, size_end(line, end + 2)?)));
+        let (end, size) = ends.next().filter(|_| ends.next().is_none())?;
+        let request = &line[start..end];
+        let is_request = match RequestLine::parse(request) {
+            Some(request) => is_one_value(request.target),
+            None => {
+                is_one_value(request)
+                    && memmem::find(request, b"\" ").is_none()
+                    && memmem::find(request, b" \"").is_none()
             }
-            _ => None,
-        }
+        };
+        is_request.then_some((end, size))
     }
 
     /// The texts after the size, which ends at `at`, without their outer quotes.

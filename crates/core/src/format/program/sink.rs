@@ -47,6 +47,8 @@ pub(in crate::format) enum Sink {
     Identity,
     /// A virtual host, with or without a port, which is stored in the extra field `port`.
     HostAndPort { port: usize },
+    /// A virtual host whose name has several labels, or an address: no word of another kind.
+    FullHost,
     /// A whole request line.
     RequestLine,
     /// A request target: a path, and a query after `?`.
@@ -92,6 +94,8 @@ pub(in crate::format) enum Sink {
     Extra(usize),
     /// The extra field of this index, which is a decimal number or `-`.
     Number(usize),
+    /// The extra field of this index, which has no spaces.
+    Word(usize),
 }
 
 /// The state between the values of one line, and the caches between lines.
@@ -173,6 +177,12 @@ impl Sink {
                 optional(value, |text| parse_decimal_ns(text, 1))?;
                 record.set_extra(*index, value);
             }
+            Self::Word(index) => {
+                if memchr::memchr(b' ', value).is_some() {
+                    return None;
+                }
+                record.set_extra(*index, value);
+            }
             Self::ClientAndPort { port } => {
                 if value != b"-" {
                     let client = Client::parse(value)?;
@@ -208,6 +218,12 @@ impl Sink {
             Self::Date => state.time.add_date(value)?,
             Self::TimeOfDay => state.time.add_time_of_day(value)?,
             Self::HostAndPort { port } => set_host_and_port(value, *port, record)?,
+            Self::FullHost => {
+                if !is_full_host(value) {
+                    return None;
+                }
+                record.set_text(Field::Host, value);
+            }
             Self::QueryWithMark => {
                 if let [b'?', query @ ..] = value {
                     record.set_text(Field::Query, query);
@@ -240,7 +256,7 @@ impl Sink {
     /// The fields that the sink fills.
     pub(in crate::format) fn fields(&self) -> &'static [Field] {
         match self {
-            Self::Skip | Self::Extra(_) | Self::Number(_) | Self::Identity => &[],
+            Self::Skip | Self::Extra(_) | Self::Number(_) | Self::Word(_) | Self::Identity => &[],
             Self::User => &[Field::User],
             Self::Text(field) => Field::TEXT
                 .iter()
@@ -250,7 +266,7 @@ impl Sink {
             | Self::ClientAfterHost
             | Self::ClientAndPort { .. }
             | Self::ForwardedFor { .. } => &[Field::Client],
-            Self::HostAndPort { .. } => &[Field::Host],
+            Self::HostAndPort { .. } | Self::FullHost => &[Field::Host],
             Self::RequestLine => {
                 &[Field::Method, Field::Path, Field::Query, Field::Protocol, Field::Request]
             }
@@ -306,6 +322,7 @@ impl Sink {
                 | Self::Url
                 | Self::QueryOrDash
                 | Self::Extra(_)
+                | Self::Word(_)
         )
     }
 
@@ -317,7 +334,7 @@ impl Sink {
     /// Whether the value has a form that few texts have. A client may be a host name, which a word
     /// can be.
     pub(in crate::format) fn has_form(&self) -> bool {
-        !self.is_text() && !self.is_client() && !matches!(self, Self::HostAndPort { .. })
+        !self.is_text() && !self.is_client() && self.fields() != [Field::Host]
     }
 
     /// Whether the value is the client.
@@ -329,7 +346,11 @@ impl Sink {
     pub(in crate::format) fn is_word(&self) -> bool {
         matches!(
             self,
-            Self::HostAndPort { .. } | Self::Status | Self::Bytes | Self::RequestTime { .. }
+            Self::HostAndPort { .. }
+                | Self::FullHost
+                | Self::Status
+                | Self::Bytes
+                | Self::RequestTime { .. }
         )
     }
 
@@ -353,9 +374,11 @@ impl Sink {
             Self::User => "a user: it holds an address, a host, a date or a dash of another value",
             Self::Identity => "an identity: it is an address",
             Self::HostAndPort { .. } => "a host, with or without a port",
+            Self::FullHost => "a host name of several labels or an address",
             Self::Status => "a status of three digits",
             Self::Bytes => "a number of bytes",
             Self::Number(_) => "a number",
+            Self::Word(_) => "a word without spaces",
             Self::RequestTime { .. }
             | Self::Duration { .. }
             | Self::UpstreamTimes(_)
@@ -373,11 +396,11 @@ impl Sink {
 
 /// Whether the value can be a user. A server writes a dash for none, so a dash with more text after
 /// it, an address, a text in brackets, a date, a clock, a tag, a bar and colours belong to other
-/// values: those of a line with a value more, or what stands around a line. So do words that are all
-/// host names or dashes, if something says so: a dash, a name twice, or a name with two dots. Without
-/// it, as in `jo.doe ann.lee`, they are a user.
+/// values: those of a line with a value more, or what stands around a line. So do words before the two
+/// dashes of another line, and words that are all host names or dashes, if something says so: a dash,
+/// a name twice, or a name with two dots. Without it, as in `jo.doe ann.lee`, they are a user.
 fn is_user(value: &[u8]) -> bool {
-    let Some(length) = memchr::memchr(b' ', value) else { return true };
+    let Some(length) = memchr::memchr(b' ', value) else { return value != b"|" };
     let is_date = |word: &[u8]| {
         let word = word.strip_prefix(b"[").unwrap_or(word);
         word.len() >= 10
@@ -398,7 +421,16 @@ fn is_user(value: &[u8]) -> bool {
     let has_twins = words.clone().zip(words.clone().skip(1)).any(|(one, next)| one == next);
     let are_hosts = words.clone().all(is_host) && (has_twins || words.clone().any(is_surely_host));
     let has_controls = value.iter().any(u8::is_ascii_control);
-    &value[..length] != b"-" && !are_hosts && !has_controls && !words.any(is_other)
+    &value[..length] != b"-"
+        && !value.ends_with(b" - -")
+        && !are_hosts
+        && !has_controls
+        && !words.any(is_other)
+}
+
+/// Whether the value is a host name of several labels or an address.
+fn is_full_host(value: &[u8]) -> bool {
+    value.iter().any(|byte| matches!(byte, b'.' | b':')) && is_host(value)
 }
 
 /// Whether the value is an address, as opposed to a host name.

@@ -4,10 +4,11 @@
 //! host, any quoted text at the end for `X-Forwarded-For`. If the values of most lines are of another
 //! kind, the format does not fit, although every line matches it.
 
-use super::evidence::{Evidence, FORWARDED_FOR, FirstValues};
+use super::evidence::{Evidence, FORWARDED_FOR, FirstValues, is_virtual_host};
 use crate::field::Field;
 use crate::format::compiled::Format;
 use crate::format::program::Program;
+use crate::format::program::sink::{Sink, is_address};
 use crate::record::Record;
 
 /// The values of some lines that a format names by their place alone.
@@ -15,6 +16,29 @@ use crate::record::Record;
 pub(in crate::format) struct Labels {
     forwarded: Option<(usize, Evidence)>,
     first_values: Option<FirstValues>,
+    /// Of a format whose client a host follows.
+    hosts: Option<Share>,
+    /// Of a format whose requests have whole URLs.
+    urls: Option<Share>,
+}
+
+/// The values that are of the kind that the format states, among others.
+#[derive(Debug, Default)]
+struct Share {
+    values: u64,
+    fitting: u64,
+}
+
+impl Share {
+    fn add(&mut self, is_fitting: bool) {
+        self.values += 1;
+        self.fitting += u64::from(is_fitting);
+    }
+
+    /// Whether no more than half of the values fit.
+    fn contradicts(&self) -> bool {
+        self.values > 0 && self.fitting * 2 <= self.values
+    }
 }
 
 impl Labels {
@@ -30,6 +54,8 @@ impl Labels {
         Self {
             forwarded: forwarded.map(|index| (index, Evidence::default())),
             first_values: begins_with_host(format).then(FirstValues::default),
+            hosts: has_host_after_client(format).then(Share::default),
+            urls: has_urls(format).then(Share::default),
         }
     }
 
@@ -39,6 +65,12 @@ impl Labels {
             && let Some(value) = record.extra(*index)
         {
             evidence.add(value);
+        }
+        if let Some(hosts) = &mut self.hosts {
+            hosts.add(record.text(Field::Host).is_some_and(is_full_name));
+        }
+        if let (Some(urls), Some(_)) = (&mut self.urls, record.text(Field::Path)) {
+            urls.add(record.text(Field::Host).is_some());
         }
         if let Some(values) = &mut self.first_values
             && let (Some(host), Some(client)) =
@@ -54,10 +86,36 @@ impl Labels {
         if forwarded.is_some_and(|(_, evidence)| evidence.contradicts_addresses()) {
             return Some("the last value is not X-Forwarded-For: it is no address in most lines");
         }
+        if self.hosts.as_ref().is_some_and(Share::contradicts) {
+            return Some("the value after the client is not a host in most lines");
+        }
+        if self.urls.as_ref().is_some_and(Share::contradicts) {
+            return Some("the requests have no whole URLs in most lines");
+        }
         first
             .is_some_and(FirstValues::contradict_hosts)
             .then_some("the first value is not a virtual host in most lines")
     }
+}
+
+/// Whether the value after the client is taken for a virtual host.
+fn has_host_after_client(format: &Format) -> bool {
+    let Program::Line(program) = format.program() else { return false };
+    let is = |index: usize, field| {
+        program.values.get(index).is_some_and(|value| value.sink.fields() == [field])
+    };
+    is(0, Field::Client) && is(1, Field::Host)
+}
+
+/// Whether a value is a host name of several labels: one alone could be any word.
+fn is_full_name(value: &[u8]) -> bool {
+    value.contains(&b'.') && is_virtual_host(value) && !is_address(value)
+}
+
+/// Whether the request lines have whole URLs.
+pub(super) fn has_urls(format: &Format) -> bool {
+    let Program::Line(program) = format.program() else { return false };
+    program.values.iter().any(|value| value.sink == Sink::UrlRequestLine)
 }
 
 /// Whether the first value of a line is taken for a virtual host.

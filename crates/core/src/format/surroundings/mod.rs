@@ -21,7 +21,7 @@ pub(super) use self::evidence::Evidence;
 use self::evidence::FirstValues;
 use self::head_fields::HeadSample;
 pub(super) use self::labels::Labels;
-use self::labels::begins_with_host;
+use self::labels::{begins_with_host, has_urls};
 use self::tail_fields::TailSample;
 use super::catalog::known_formats;
 use super::compiled::Format;
@@ -71,6 +71,10 @@ struct Base {
 /// Known formats that are another one and a value, whose name needs evidence.
 const WITH_A_TAIL: [&str; 4] = ["MAIN", "VMAIN", "COMBINEDTIME", "ICECAST"];
 
+/// A known format whose lines are the beginning of those of others, in which its last value means
+/// something else.
+const WITHOUT_A_TAIL: &str = "DJANGO";
+
 static BASES: LazyLock<Vec<Base>> = LazyLock::new(|| {
     let is_base =
         |format: &&Format| format.may_be_surrounded() && !WITH_A_TAIL.contains(&format.name());
@@ -82,6 +86,7 @@ impl Base {
         let table = DEFINITIONS.into_iter().find(|(name, _)| *name == format.name());
         let nginx = format.definition().starts_with('$').then(|| format.definition());
         let definition = table.map(|(_, definition)| definition).or(nginx);
+        let definition = definition.filter(|_| format.name() != WITHOUT_A_TAIL);
         let open = Tail { keys: Vec::new(), places: Vec::new(), more: usize::MAX };
         let line = match format.program() {
             Program::Line(program) if definition.is_some() => Some(program.clone().with_tail(open)),
@@ -189,7 +194,8 @@ impl Finder {
     }
 
     /// Reads a line in a known format. Returns the number of its fields and the offset of its tail.
-    /// After words the client must be an address: a name may be one more of the words.
+    /// After words the client must be an address, or the `@` of a socket: a name may be one more of the
+    /// words.
     fn read(&mut self, base: usize, line: &[u8], is_after_words: bool) -> Option<(usize, usize)> {
         let known = &BASES[base];
         let mut record = Record::with_extra_fields(known.format.extra_fields().len());
@@ -210,13 +216,16 @@ impl Finder {
                 line.len()
             }
         };
-        let is_client = |client: &[u8]| !is_after_words || is_address(client);
+        let is_client = |client: &[u8]| !is_after_words || is_address(client) || client == b"@";
         if known.format.fills(Field::Client) && !record.text(Field::Client).is_some_and(is_client) {
             return None;
         }
         let host = record.text(Field::Host);
         let is_named = matches!(known.format.program(), Program::Line(_));
         if is_named && !host.is_none_or(evidence::is_virtual_host) {
+            return None;
+        }
+        if host.is_none() && has_urls(known.format) {
             return None;
         }
         let begins_with_host = begins_with_host(known.format);

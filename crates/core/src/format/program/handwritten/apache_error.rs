@@ -26,7 +26,7 @@ use crate::format::program::mismatch::Mismatch;
 use crate::format::program::sink::LineState;
 use crate::record::Record;
 use crate::schema::RecordKind;
-use crate::value::{TimeParts, is_host, month_by_name, parse_digits};
+use crate::value::{TimeParts, is_host, month_by_name, parse_digits, split_port};
 
 pub(super) const APACHEERROR: Definition = Definition {
     name: "APACHEERROR",
@@ -160,8 +160,9 @@ fn set_error<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>) {
 /// A client and its port.
 type ClientAndPort<'a> = (&'a [u8], Option<&'a [u8]>);
 
-/// Reads `[client 192.0.2.1:52814] ` if the line goes on with `name`. In 2.2 there is no port, and
-/// no process before it.
+/// Reads `[client 192.0.2.1:52814] ` if the line goes on with `name`. In 2.2 there is usually no port,
+/// and no process before it: what follows a colon in an IPv6 address without brackets is a port only
+/// after a process.
 fn client<'a>(
     cursor: &mut Cursor<'a>,
     name: &[u8],
@@ -172,13 +173,17 @@ fn client<'a>(
     }
     cursor.at += name.len();
     let at = cursor.at;
-    let text = cursor.before(b']', "expected `]` after the client")?;
-    // An IPv6 address has no brackets here.
+    let mut text = cursor.before(b']', "expected `]` after the client")?;
+    if let Some(address) = text.strip_prefix(b"[") {
+        // `[client [2001:db8::1]:52814]`
+        let port = cursor.before(b']', "expected `]` after the client")?;
+        text = &cursor.line[at..at + 1 + address.len() + 1 + port.len()];
+    }
     let port = memrchr(b':', text)
         .filter(|colon| has_port && *colon > 0 && parse_digits(&text[colon + 1..]).is_some());
     let (host, port) = match port {
         Some(colon) if is_host(&text[..colon]) => (&text[..colon], Some(&text[colon + 1..])),
-        _ => (text, None),
+        _ => split_port(text),
     };
     if !is_host(host) {
         return Err(mismatch(at, "expected a client address or host name"));

@@ -12,7 +12,9 @@ mod cursor;
 mod definition;
 mod fail2ban;
 mod firewall;
+mod gin;
 mod haproxy;
+mod heroku;
 mod lighttpd_error;
 mod nginx_error;
 
@@ -23,9 +25,11 @@ use crate::field::Field;
 use crate::record::Record;
 use crate::schema::RecordKind;
 
-const ALL: [&Definition; 9] = [
+const ALL: [&Definition; 11] = [
     &haproxy::HAPROXY,
     &haproxy::HAPROXYTCP,
+    &gin::GIN,
+    &heroku::HEROKU,
     &nginx_error::NGINXERROR,
     &apache_error::APACHEERROR,
     &apache_error::APACHESYSLOG,
