@@ -10,6 +10,7 @@ use weir_view::ClientProfile;
 
 use super::assessment::{ClientAssessment, is_named};
 use super::classes::{RequestClasses, RequestColumns};
+use super::marks::is_set;
 
 /// The requests of listed clients in some segments, by the positions of the clients in the list.
 ///
@@ -119,7 +120,8 @@ impl ClientRows {
         let &RowCounts { flags, requests, errors, refused, first, agent } = counts;
         let text = |field: Field, id: u32| {
             let dictionary: &Dictionary = values.dictionary(field.column());
-            dictionary.value(id).filter(|_| id != ABSENT && id != REMAINDER)
+            let value = dictionary.value(id).filter(|value| is_set(value));
+            value.filter(|_| id != ABSENT && id != REMAINDER)
         };
         let is_named = is_named(client, networks);
         let assessed = ClientAssessment { flags, requests, refused, is_named };
