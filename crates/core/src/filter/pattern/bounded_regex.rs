@@ -265,8 +265,13 @@ mod tests {
             let mut builder = regex::bytes::RegexBuilder::new(&pattern);
             let expected = builder.unicode(is_unicode).case_insensitive(ignores_case).build();
             let options = RegexOptions { is_unicode, ignores_case, ..RegexOptions::default() };
-            let account = Arc::new(PatternAccount::new(64 << 10));
-            let small = PatternBudget::new(vec![account], Arc::default());
+            let limited = |bytes_max| {
+                let account = Arc::new(PatternAccount::new(bytes_max));
+                (PatternBudget::new(vec![account.clone()], Arc::default()), account)
+            };
+            let (unlimited, account) = limited(usize::MAX);
+            let _compiled = BoundedRegex::new(&pattern, options, &unlimited);
+            let (small, _) = limited(account.bytes());
             for budget in [PatternBudget::default(), small] {
                 let own = BoundedRegex::new(&pattern, options, &budget);
                 prop_assert_eq!(own.is_ok(), expected.is_ok());
