@@ -20,8 +20,8 @@ pub(super) const VARIABLES_BYTES_MAX: usize = 4 << 20;
 const VARIABLE_BYTES: usize = 64;
 
 /// The most work for a request: the bytes of the values that are read, transformed and tested, and
-/// [`STEP_WORK`] for each. It is some seconds. The OWASP Core Rule Set needs about 3,000 for each
-/// byte of a request.
+/// [`STEP_WORK`] for each. The OWASP Core Rule Set at its highest level needs less for a request of
+/// 79 KB with 800 parameters, and at its lowest level for one of 500 KB.
 pub(super) const WORK_MAX: u64 = 512 << 20;
 
 /// The work for a value beside its bytes.
