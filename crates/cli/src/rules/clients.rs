@@ -118,7 +118,7 @@ fn first_address(line: &[u8]) -> Option<&[u8]> {
     let address = &line[..end];
     let is_v4 = || address.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'.'));
     let is_v6 = || address.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b':');
-    (is_v4() || is_v6()).then_some(address)
+    (end > 0 && (is_v4() || is_v6())).then_some(address)
 }
 
 fn is_address(key: &[u8]) -> bool {
@@ -140,6 +140,7 @@ mod tests {
             ("example.org 192.0.2.1 -", None),
             ("192.0.2.1", None),
             ("", None),
+            (" 192.0.2.1 - -", None),
         ] {
             assert_eq!(first_address(line.as_bytes()), expected.map(str::as_bytes), "{line}");
         }
