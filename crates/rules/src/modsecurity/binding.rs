@@ -1,6 +1,7 @@
 //! What the rules can test in records with some fields.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use weir_core::{FieldAccessor, RecordFields};
@@ -115,12 +116,20 @@ fn needed_fields(link: &SecRule) -> impl Iterator<Item = &str> {
 
 /// The bindings of a replay, by the fields of the records.
 #[derive(Debug, Default)]
-pub(super) struct Bindings(Mutex<Vec<(RecordFields, Arc<Binding>)>>);
+pub(super) struct Bindings {
+    known: Mutex<Vec<(RecordFields, Arc<Binding>)>>,
+    is_answered: AtomicBool,
+}
 
 impl Bindings {
-    /// The binding to records with some fields.
+    /// The binding to records with some fields. The first one after an answer begins a new replay,
+    /// over a log that may have got other records.
     pub(super) fn get(&self, rules: &Rules, fields: &RecordFields) -> Arc<Binding> {
-        let mut bindings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bindings = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_answered.swap(false, Ordering::Relaxed) {
+            bindings.clear();
+            rules.reset_counts();
+        }
         if let Some((_, binding)) = bindings.iter().find(|(known, _)| known == fields) {
             return binding.clone();
         }
@@ -129,12 +138,13 @@ impl Bindings {
         binding
     }
 
-    pub(super) fn clear(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    /// Ends a replay. What was found stays until the next one.
+    pub(super) fn end_replay(&self) {
+        self.is_answered.store(true, Ordering::Relaxed);
     }
 
     pub(super) fn all(&self) -> Vec<Arc<Binding>> {
-        let bindings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let bindings = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         bindings.iter().map(|(_, binding)| binding.clone()).collect()
     }
 }

@@ -175,9 +175,6 @@ impl Rule for ModSecurity {
     }
 
     fn replay<'r>(&'r self) -> Box<dyn Replay + 'r> {
-        // A rule may be replayed again, over a log that has got other records.
-        self.bindings.clear();
-        self.rules.reset_counts();
         Box::new(DenyReplay::new(self))
     }
 
@@ -219,6 +216,7 @@ impl Entries for ModSecurity {
     }
 
     fn notes(&self, matches: &[u64]) -> Vec<String> {
+        self.bindings.end_replay();
         let mut notes = Vec::new();
         let abandoned = self.rules.abandoned();
         if abandoned > 0 {
