@@ -191,7 +191,7 @@ export function tripping(define) {
     await clockSays(page, "2 h ahead");
     assert.equal(
       await textOf(page, "blocked-looks"),
-      "Looks neither human nor good; agent curl/8.",
+      "Looks like: program; curl; 66 requests in all, 63.6% with errors, the first for /login.",
     );
     await page.click(`${byId("blocked-remedies")} summary`);
     // The same as the command prints, which breaks sentences.

@@ -15,6 +15,7 @@ const NUMBERS_OF_ALL = [
   "lines",
   "records",
   "unparsed_lines",
+  "empty_lines",
   "too_long_lines",
   "directive_lines",
   "bytes_read",

@@ -33,7 +33,7 @@ use crate::values::InFlightGuard;
 /// let text = b"::1 200\n\nthis line is longer than twenty bytes\n";
 /// let read = reader.read(&Block::new(text.to_vec()), 0);
 /// assert_eq!((read.lines, read.records), (3, 1));
-/// assert_eq!((read.unparsed_lines, read.too_long_lines), (1, 1));
+/// assert_eq!((read.empty_lines, read.too_long_lines), (1, 1));
 /// # Ok::<(), weir_core::FormatError>(())
 /// ```
 #[derive(Debug)]

@@ -62,7 +62,7 @@ async fn blocks_are_told_again_when_the_data_grows() {
     });
     assert_eq!(rules, json!([rule]));
     let profile = &client["profile"];
-    assert_eq!((&profile["client"], &profile["looks"]), (&json!("203.0.113.7"), &json!("unknown")));
+    assert_eq!((&profile["client"], &profile["looks"]), (&json!("203.0.113.7"), &json!("program")));
     assert_eq!(profile["good"], Value::Null);
     assert_eq!(client["before"]["requests"], 1);
     assert_eq!(report["clock"], json!({ "offset_s": 0, "estimate": null }));
