@@ -47,6 +47,7 @@ use self::delimited::DelimitedProgram;
 use self::handwritten::HandwrittenProgram;
 use self::json::JsonProgram;
 use self::keyed::DecodeBuffer;
+use self::keyed::MemberSyntax;
 use self::line_program::LineProgram;
 use self::mismatch::{Explanation, Mismatch};
 use self::packed::PackedProgram;
@@ -174,7 +175,9 @@ impl Program {
             Self::Delimited(program) => {
                 program.parts().take(values).any(|part| is_checked(&part.sink))
             }
-            Self::Json(_) | Self::Packed(_) => true,
+            // Any text with a colon or an equals sign has a label and a value.
+            Self::Json(program) => program.syntax == MemberSyntax::Json,
+            Self::Packed(_) => true,
             // The others begin with a client, or the time of syslog.
             Self::Handwritten(program) => has_address || program.kind() != RecordKind::Request,
         }
