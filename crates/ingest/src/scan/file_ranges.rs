@@ -8,6 +8,7 @@ use memchr::memchr;
 
 use super::line_blocks::is_retryable;
 use crate::error::StreamError;
+use crate::file_reads::read_at;
 use crate::first_length::FirstLength;
 use crate::source::{Input, Text};
 
@@ -107,16 +108,6 @@ impl OffsetReader {
             StreamError::of_read(&error, self.at).into_io_error()
         }
     }
-}
-
-#[cfg(unix)]
-fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
-    std::os::unix::fs::FileExt::read_at(file, buffer, at)
-}
-
-#[cfg(windows)]
-fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
-    std::os::windows::fs::FileExt::seek_read(file, buffer, at)
 }
 
 /// The lines of a file that start in one range of it, as a stream.
