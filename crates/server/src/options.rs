@@ -63,6 +63,9 @@ pub struct ServerOptions {
     pub connections_max: usize,
     /// Advice for users about the limits of a report.
     pub remedies: Remedies,
+    /// Returns memory that was freed to the system. Is called on a blocking thread after a session
+    /// has ended. Default: does nothing.
+    pub return_memory: fn(),
     /// Whether to serve the addresses that measure the speed of uploads. Default: false.
     pub bench: bool,
 }
@@ -113,6 +116,7 @@ impl Default for ServerOptions {
             answer_time_max: Duration::from_secs(20),
             connections_max: ServeOptions::default().connections_max,
             remedies: Remedies::default(),
+            return_memory: || {},
             bench: false,
         }
     }

@@ -23,3 +23,20 @@ pub(super) fn return_large_blocks() {
 /// Does nothing, because only glibc needs it.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub(super) fn return_large_blocks() {}
+
+/// Returns the free pages of all heaps to the system. The blocks of a session's uploads that are
+/// smaller than the threshold lie between others in the heaps of the threads that made them, so
+/// glibc keeps their pages after they are freed.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[expect(unsafe_code, reason = "malloc_trim is a foreign function")]
+pub(super) fn return_free_pages() {
+    // SAFETY: malloc_trim(3) takes a number by value, and frees no block that is in use. It is safe
+    // to call from any thread at any time; glibc locks each heap meanwhile.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
+/// Does nothing, because only glibc needs it.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub(super) fn return_free_pages() {}

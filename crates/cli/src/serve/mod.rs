@@ -178,6 +178,7 @@ impl Page {
         arguments.read.zone()?;
         let pipeline = arguments.read.pipeline_options(Retention::Segments)?;
         let options = ServerOptions {
+            return_memory: memory::return_free_pages,
             memory_bytes_max: pipeline.memory_bytes_max,
             total_memory_bytes_max: arguments.total_memory_bytes_max()?,
             jobs: pipeline.jobs,

@@ -103,7 +103,7 @@ proptest! {
         let format = Arc::new(layout.format());
         let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
         let read = reader.read(&Block::new(packed), 0);
-        prop_assert_eq!(read.lines, read.records + read.unparsed_lines);
+        prop_assert_eq!(read.lines, read.records + read.empty_lines + read.unparsed_lines);
         prop_assert!(read.lines > 0);
     }
 }
