@@ -18,7 +18,8 @@
 //!
 //! The leftmost address of a list is the one that the first proxy has seen, if no client has sent
 //! the header itself. A proxy that hides the address of its client writes `unknown` (RFC 7239
-//! section 6.2) or `-`, so that the next address is the nearest to the client.
+//! section 6.2) or `-`, and some write names of their own, so that the next address is the nearest
+//! to the client.
 
 use crate::value::split_port;
 
@@ -71,8 +72,8 @@ impl<'a> Client<'a> {
             // A list that ends with a comma has been cut at a space.
             Some(_) if value.ends_with(b",") => return None,
             Some(comma) => match value[..comma].trim_ascii() {
-                HIDDEN | b"-" => first_known(value),
-                first => first,
+                first if first.is_empty() || is_place(first) => first,
+                _ => first_place(value),
             },
         };
         if is_host(first) || first == b"@" {
@@ -100,12 +101,20 @@ impl<'a> Client<'a> {
 /// What a proxy writes for an address that it hides.
 const HIDDEN: &[u8] = b"unknown";
 
-/// The first part of a list that is not hidden, or else the last.
+/// Whether a part of a list may be an address or the whole name of a host, and not `unknown` or
+/// another word that a proxy or a client has written there.
+fn is_place(part: &[u8]) -> bool {
+    memchr::memchr2(b'.', b':', part).is_some() || part == b"@"
+}
+
+/// The first part of a list that may be an address. If there is none, the first that is not hidden,
+/// or else the last.
 #[cold]
-fn first_known(list: &[u8]) -> &[u8] {
-    let mut parts = list.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+fn first_place(list: &[u8]) -> &[u8] {
+    let parts = || list.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+    let known = || parts().find(|part| !matches!(*part, HIDDEN | b"-"));
     let last = list.rsplit(|byte| *byte == b',').next().unwrap_or(list).trim_ascii();
-    parts.find(|part| !matches!(*part, HIDDEN | b"-")).unwrap_or(last)
+    parts().find(|part| is_place(part)).or_else(known).unwrap_or(last)
 }
 
 /// Whether the text is an address or a host name.
@@ -268,6 +277,10 @@ mod tests {
             ("203.0.113.9:5281, 10.0.0.1", "203.0.113.9", Some("5281")),
             ("unknown,10.0.0.1", "10.0.0.1", None),
             ("unknown, -, 203.0.113.9:5281, 10.0.0.1", "203.0.113.9", Some("5281")),
+            ("Unknown, 203.0.113.9", "203.0.113.9", None),
+            ("_hidden, secret, 203.0.113.9, 10.0.0.1", "203.0.113.9", None),
+            ("web_1, web_2", "web_1", None),
+            ("example.com, 10.0.0.1", "example.com", None),
             ("unknown", "unknown", None),
             ("-, unknown", "unknown", None),
         ] {
