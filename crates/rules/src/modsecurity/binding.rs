@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use weir_core::{FieldAccessor, RecordFields};
 
 use super::engine::Rules;
-use super::language::SecRule;
+use super::sec_rule::SecRule;
 use super::title;
 use super::variable::{CLIENT, Source, needed_field};
 

@@ -7,9 +7,10 @@ use weir_core::{PatternBudget, Record};
 
 use super::binding::Binding;
 use super::exclusion::{Control, EngineMode, Exclusion};
-use super::language::{AllowScope, Directive, Disruption, PHASE_LOGGING, SecRule};
+use super::language::{Directive, PHASE_LOGGING};
 use super::link::has_matched;
 use super::rule_index::RuleIndex;
+use super::sec_rule::{AllowScope, Disruption, SecRule};
 use super::transaction::{Transaction, WORK_MAX, number};
 use super::variable::{Source, Variable};
 use crate::error::RuleError;

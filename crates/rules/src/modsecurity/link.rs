@@ -2,8 +2,9 @@
 
 use super::exclusion::EngineMode;
 use super::expression::Search;
-use super::language::{Disruption, PHASE_LOGGING, SecRule};
+use super::language::PHASE_LOGGING;
 use super::operator::Operator;
+use super::sec_rule::{Disruption, SecRule};
 use super::transaction::{Transaction, VALUE_BYTES_MAX, Value};
 use super::variable::{Source, Variable};
 

@@ -1,10 +1,11 @@
 //! Rules of ModSecurity that test the request line or a header that is in the log.
 //!
-//! Follows the reference manual of ModSecurity 2.9. [`language`] reads the lines, [`variable`]
-//! finds the values in a record, [`transform`] and [`operator`] test them as a [`link`] says, and
-//! [`engine`] decides. A rule that tests nothing that the records have ([`binding`]) is not evaluated;
-//! it is counted and named.
+//! Follows the reference manual of ModSecurity 2.9. [`language`] reads the directives, whose lines
+//! [`arguments`] splits, and [`sec_rule`] the rules. [`variable`] finds the values in a record,
+//! [`transform`] and [`operator`] test them as a [`link`] says, and [`engine`] decides. A rule that
+//! tests nothing that the records have ([`binding`]) is not evaluated; it is counted and named.
 
+mod arguments;
 mod binding;
 mod decode;
 mod engine;
@@ -17,6 +18,7 @@ mod pcre;
 #[cfg(test)]
 mod reference_tests;
 mod rule_index;
+mod sec_rule;
 #[cfg(test)]
 mod set_tests;
 #[cfg(test)]
@@ -33,8 +35,8 @@ use weir_core::{Field, RecordFields};
 
 use self::binding::{Binding, Bindings, lack};
 use self::engine::Rules;
-use self::language::{Disruption, SecRule};
 pub(crate) use self::language::{looks_like, missing_files};
+use self::sec_rule::{Disruption, SecRule};
 use self::transaction::{VARIABLES_BYTES_MAX, WORK_MAX};
 use self::variable::Source;
 use crate::deny_replay::{DenyReplay, Entries, MatchedEntries, NO_ENTRY};

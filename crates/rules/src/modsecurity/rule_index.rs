@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::exclusion::Selection;
 use super::expression::Search;
-use super::language::SecRule;
+use super::sec_rule::SecRule;
 
 /// The most rules that all exclusions of a set find together, and tags that they are compared with.
 const WORK_MAX: usize = 4_000_000;
