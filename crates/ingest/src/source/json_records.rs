@@ -135,6 +135,8 @@ pub(super) struct JsonRecordsDecoder {
     record_indent: usize,
     line_indent: usize,
     line_part: LinePart,
+    /// The blanks at the start of the line of `last`.
+    last_indent: usize,
     is_in_string: bool,
     is_escaped: bool,
     /// The last byte that is no blank.
@@ -151,6 +153,7 @@ impl JsonRecordsDecoder {
             record_indent: 0,
             line_indent: 0,
             line_part: LinePart::Indent,
+            last_indent: 0,
             is_in_string: false,
             is_escaped: false,
             last: b'\n',
@@ -177,7 +180,7 @@ impl JsonRecordsDecoder {
             self.take_token(byte, output);
         }
         if !byte.is_ascii_whitespace() {
-            self.last = byte;
+            self.set_last(byte);
         }
     }
 
@@ -198,9 +201,15 @@ impl JsonRecordsDecoder {
         false
     }
 
-    /// Whether a brace that begins a line begins a record, and is no value in the last one.
+    fn set_last(&mut self, byte: u8) {
+        (self.last, self.last_indent) = (byte, self.line_indent);
+    }
+
+    /// Whether a brace that begins a line begins a record, and is no value in the last one. A value is
+    /// indented as far as its key.
     fn is_next_record(&self) -> bool {
-        self.line_indent <= self.record_indent && !matches!(self.last, b'[' | b':')
+        let may_be_value = matches!(self.last, b'[' | b':') && self.last_indent <= self.line_indent;
+        self.line_indent <= self.record_indent && !may_be_value
     }
 
     fn take_token(&mut self, byte: u8, output: &mut Vec<u8>) {
@@ -258,7 +267,7 @@ impl JsonRecordsDecoder {
             b'\\' => self.is_escaped = true,
             b'"' => {
                 self.is_in_string = false;
-                self.last = byte;
+                self.set_last(byte);
             }
             _ => {}
         }
@@ -473,6 +482,42 @@ mod tests {
             let read: Vec<serde_json::Value> =
                 lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
             prop_assert_eq!(read, records);
+        }
+
+        #[test]
+        fn a_record_that_is_cut_off_anywhere_loses_no_other(
+            texts in prop::collection::vec(any::<String>(), 2..6),
+            is_list in any::<bool>(),
+            torn in any::<prop::sample::Index>(),
+            cut in any::<prop::sample::Index>(),
+            piece in 1_usize..50,
+        ) {
+            let record = |(number, text): (usize, &String)| {
+                serde_json::json!({"a": {"b": [text, {"c": text}, {}]}, "number": number, "z": [{}]})
+            };
+            let records: Vec<_> = texts.iter().enumerate().map(record).collect();
+            let torn = 1 + torn.index(records.len() - 1);
+            let indent = if is_list { "  " } else { "" };
+            let mut pieces: Vec<String> = records
+                .iter()
+                .map(|record| format!("{indent}{}", format!("{record:#}").replace('\n', &format!("\n{indent}"))))
+                .collect();
+            let is_end = |at: &usize| pieces[torn].is_char_boundary(*at);
+            let ends: Vec<usize> = (indent.len() + 1..pieces[torn].len()).filter(is_end).collect();
+            let end = ends[cut.index(ends.len())];
+            pieces[torn].truncate(end);
+            let file = match is_list {
+                true => format!("[\n{}\n]\n", pieces.join(",\n")),
+                false => format!("{}\n", pieces.join("\n")),
+            };
+            let is_whole = |number: &u64| *number != torn as u64;
+            let lines = decode(&file, piece);
+            let read: Vec<u64> = lines
+                .lines()
+                .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok()?["number"].as_u64())
+                .collect();
+            let expected: Vec<u64> = (0..records.len() as u64).filter(is_whole).collect();
+            prop_assert_eq!(read.into_iter().filter(is_whole).collect::<Vec<_>>(), expected, "{}", file);
         }
     }
 }
