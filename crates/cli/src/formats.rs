@@ -4,12 +4,16 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use weir_core::{Candidate, Format, LineMismatch, Lines, Wrapper, detect, format_notes};
+use weir_core::{
+    Candidate, Format, LineMismatch, Lines, SuggestedFormat, Wrapper, detect, format_notes,
+    suggest_format,
+};
 use weir_ingest::ReadError;
 use weir_view::{FormatFits, JsonError, KnownFormats, to_json};
 
 use crate::display::{safe, separated, share};
 use crate::head::head_of;
+use crate::messages::format_option;
 use crate::options::FormatArguments;
 use crate::outcome::{Exit, Failure, print, say};
 use crate::sources;
@@ -78,12 +82,18 @@ pub(crate) fn run(arguments: &FormatsArguments) -> Result<Exit, Failure> {
         Some(format) => vec![weir_core::try_format(&format, head.lines())],
         None => detect(head.lines()).candidates,
     };
-    print(&if arguments.json {
-        json_line(to_json(&FormatFits::new(&input.name(), &candidates)))?
-    } else {
-        candidates_text(&input.name(), &candidates, head.lines(), &screen)
-    })?;
     let any_parses = candidates.iter().any(|candidate| candidate.parsed_lines > 0);
+    let lines = Lines::new(head.lines()).map(|line| line.bytes);
+    let suggestion = suggest_format(lines).filter(|_| !any_parses);
+    print(&if arguments.json {
+        json_line(to_json(&FormatFits::new(&input.name(), &candidates, suggestion.as_ref())))?
+    } else {
+        let mut shown = candidates_text(&input.name(), &candidates, head.lines(), &screen);
+        if let Some(suggested) = &suggestion {
+            write_made_definition(&mut shown, suggested);
+        }
+        shown
+    })?;
     Ok(if any_parses { Exit::Done } else { Exit::NoMatch })
 }
 
@@ -168,13 +178,24 @@ fn write_shares(shown: &mut String, candidates: &[&Candidate], others: usize) {
 /// in it.
 fn write_suggestion(shown: &mut String, format: &Format) {
     let Some(definition) = format.suggested_definition() else { return };
-    let wrapper = format.wrapper().map_or(String::new(), |it| format!(" in {}", it.name()));
-    // A quote ends the text of a shell's argument.
-    let definition = safe(definition).replace('\'', "'\\''");
     let _ = writeln!(
         shown,
-        "\n{}. To give the values other names, change them in:\n  weir report --format '{definition}{wrapper}'",
-        safe(format.name())
+        "\n{}. To give the values other names, change them in:\n  weir report {}",
+        safe(format.name()),
+        format_option(definition)
+    );
+}
+
+/// Writes the definition that was made from the values of the lines.
+fn write_made_definition(shown: &mut String, suggested: &SuggestedFormat) {
+    let SuggestedFormat { definition, lines, parsed_lines } = suggested;
+    let _ = writeln!(
+        shown,
+        "\nMade from the form of the values, for {} of the first {}. To name the others, change them in:\n  \
+         weir report {}",
+        separated(*parsed_lines),
+        separated(*lines),
+        format_option(definition)
     );
 }
 

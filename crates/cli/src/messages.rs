@@ -40,16 +40,10 @@ pub(crate) fn merge<'a>(complaints: impl IntoIterator<Item = &'a Complaint>) -> 
     messages
 }
 
-/// Returns the sentence about an input whose `lines` lines match no known format. `too_long` of
-/// them are over the limit.
-pub(crate) fn no_known_format(lines: u64, too_long: u64) -> String {
-    if lines == too_long {
-        return all_too_long(lines);
-    }
-    format!(
-        "{} a known format; see why with weir formats FILE, or give one with --format",
-        none_matches(lines, too_long)
-    )
+/// Returns the option that gives a command a format, quoted for a shell.
+pub(crate) fn format_option(definition: &str) -> String {
+    // A quote ends the text of a shell's argument.
+    format!("--format '{}'", safe(definition).replace('\'', "'\\''"))
 }
 
 /// Returns the start of a sentence about an input of which no line matches, while some line is
@@ -69,7 +63,7 @@ pub(crate) fn none_matches(lines: u64, too_long: u64) -> String {
 }
 
 /// Returns the sentence about an input whose `lines` lines are all over the limit.
-fn all_too_long(lines: u64) -> String {
+pub(crate) fn all_too_long(lines: u64) -> String {
     let lines = match lines {
         1 => "its only line".to_owned(),
         lines => format!("each of its {} lines", separated(lines)),

@@ -1,8 +1,9 @@
 //! Explains why a source without a single record has none.
 
 use weir_ingest::{SourceEnd, SourceSnapshot};
+use weir_view::Unread;
 
-use crate::messages::{no_known_format, none_matches};
+use crate::messages::{all_too_long, format_option, none_matches};
 use crate::sources::Complaint;
 
 /// Returns a complaint about each source that was read completely and has no record.
@@ -21,10 +22,6 @@ fn reason_without_records(source: &SourceSnapshot) -> String {
     if source.bytes_parsed == 0 {
         return "is empty".to_owned();
     }
-    if source.samples.iter().any(|sample| looks_binary(&sample.text)) {
-        return "is not a text file; Weir reads logs, plain or compressed with gzip or zstd"
-            .to_owned();
-    }
     if source.lines == 0 {
         return "has no lines, only NUL bytes".to_owned();
     }
@@ -39,26 +36,32 @@ fn reason_without_records(source: &SourceSnapshot) -> String {
             let none_matches = none_matches(lines, too_long);
             format!("{none_matches} the format {}; see why with weir formats FILE", format.name())
         }
-        _ => no_known_format(lines, too_long),
+        _ => no_known_format(source),
     }
 }
 
-/// Whether a line is binary: more than a tenth of it is control characters or not UTF-8.
-fn looks_binary(text: &[u8]) -> bool {
-    let controls = text.iter().filter(|byte| matches!(byte, 0..=8 | 14..=26 | 28..=31)).count();
-    let shown = String::from_utf8_lossy(text);
-    let replaced = shown.chars().filter(|c| *c == char::REPLACEMENT_CHARACTER).count();
-    controls + replaced > text.len() / 10
+/// Returns what a source is of which no line is in a known format; `None` if some line is.
+pub(crate) fn unread(source: &SourceSnapshot) -> Option<Unread> {
+    let is_unread = source.format.is_none() && source.unparsed_lines > 0;
+    let lines = source.samples.iter().map(|sample| sample.text.as_slice());
+    is_unread.then(|| Unread::of(lines))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::looks_binary;
-
-    #[test]
-    fn text_does_not_look_binary() {
-        assert!(!looks_binary("größe\tund [31m\x1b[0m 日本".as_bytes()));
-        assert!(!looks_binary(b""));
-        assert!(looks_binary(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"));
+/// Returns the sentence about a source whose lines match no known format.
+pub(crate) fn no_known_format(source: &SourceSnapshot) -> String {
+    let (lines, too_long) = (source.unparsed_lines + source.too_long_lines, source.too_long_lines);
+    let Some(unread) = unread(source) else { return all_too_long(lines) };
+    if !unread.is_log {
+        return format!("{}; Weir reads logs, plain, packed or in archives", unread.reason);
+    }
+    let none_matches = none_matches(lines, too_long);
+    match unread.suggestion {
+        None => format!(
+            "{none_matches} a known format; see why with weir formats FILE, or give one with --format"
+        ),
+        Some(definition) => format!(
+            "{none_matches} a known format; this one was made from the first lines: {}",
+            format_option(&definition)
+        ),
     }
 }

@@ -108,8 +108,9 @@ pub use filter::{
 pub use format::{
     BlockFormats, Candidate, CompanionSearch, Detection, FollowedFormat, Format, FormatChoice,
     FormatError, FormatFinding, FormatNotes, FormatSpan, FormatTracker, LineDetector, LineMismatch,
-    LineOutcome, LineParser, LogReader, Mismatch, RecordLayout, TrackerOptions, Wrapper, detect,
-    format_by_name, format_notes, known_formats, try_format, with_log_year,
+    LineOutcome, LineParser, LogReader, Mismatch, RecordLayout, SuggestedFormat, TextKind,
+    TrackerOptions, Wrapper, detect, format_by_name, format_notes, known_formats, suggest_format,
+    try_format, with_log_year,
 };
 pub use line::{Line, Lines};
 pub use read::{BlockReader, LeftLines, ReadBlock, ResolvedBlock, UnparsedLine};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use weir_ingest::{DataSet, Phase, Retention, SourceEnd, SourceSnapshot};
 use weir_query::{Answer, no_match_note};
-use weir_view::{Format, FormatCount, Sample, Source, SourceState, View, Window};
+use weir_view::{Format, FormatCount, Sample, Source, SourceState, Unread, View, Window};
 
 use crate::file::UploadedFile;
 use crate::options::Remedies;
@@ -71,8 +71,17 @@ fn source(snapshot: &SourceSnapshot, file: Option<&&Arc<UploadedFile>>) -> Sourc
         format,
         formats: FormatCount::of_sources(std::slice::from_ref(snapshot)),
         format_share: snapshot.parsed_share,
+        unread: unread(snapshot),
         message: why.or_else(|| snapshot.note.clone()),
     }
+}
+
+/// Returns what a source is that was read to its end and has no line in a known format.
+fn unread(snapshot: &SourceSnapshot) -> Option<Unread> {
+    let is_unread = snapshot.format.is_none() && snapshot.unparsed_lines > 0;
+    let has_ended = snapshot.end == Some(SourceEnd::Done);
+    let lines = snapshot.samples.iter().map(|sample| sample.text.as_slice());
+    (is_unread && has_ended).then(|| Unread::of(lines))
 }
 
 /// Returns the state of a source that has not ended.
@@ -116,8 +125,10 @@ fn notes(
     if let Some(error) = answer.period_error {
         notes.push(format!("There is no comparison: {error}."));
     }
-    let unparsed =
-        answer.sources.iter().filter(|source| source.format.is_none() && source.lines > 0);
+    // What is no log, and why, stands beside the name of the file.
+    let unparsed = answer.sources.iter().filter(|source| {
+        source.format.is_none() && source.lines > 0 && unread(source).is_none_or(|it| it.is_log)
+    });
     let unparsed: Vec<&str> = unparsed.map(|source| source.name.as_str()).collect();
     if !unparsed.is_empty() {
         notes.push(format!(

@@ -21,7 +21,7 @@ impl Format {
         }
         let line = |format: &Self| format!("{}: {}", format.name, format.definition);
         let definition = distinct.iter().map(line).collect::<Vec<_>>().join("\n");
-        Self { name: "mixed".to_owned(), definition }
+        Self { name: "mixed".to_owned(), definition, suggestion: None }
     }
 }
 
@@ -59,7 +59,11 @@ impl FormatCount {
 
 impl From<&weir_core::Format> for Format {
     fn from(format: &weir_core::Format) -> Self {
-        Self { name: format.name().to_owned(), definition: format.definition().to_owned() }
+        Self {
+            name: format.name().to_owned(),
+            definition: format.definition().to_owned(),
+            suggestion: format.suggested_definition().map(str::to_owned),
+        }
     }
 }
 

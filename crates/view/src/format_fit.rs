@@ -44,6 +44,21 @@ pub struct FormatFits {
     pub file: String,
     /// The formats, the best match first.
     pub formats: Vec<FormatFit>,
+    /// A definition made from the values of the lines, if no format matches a line and most lines
+    /// have a common form. Otherwise left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suggestion: Option<SuggestedFormat>,
+}
+
+/// A definition for `--format`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SuggestedFormat {
+    /// The definition.
+    pub definition: String,
+    /// The number of lines that were tried.
+    pub lines: u64,
+    /// The number of these lines that it matches.
+    pub parsed_lines: u64,
 }
 
 /// How well a format matches the first lines of a file.
@@ -57,6 +72,10 @@ pub struct FormatFit {
     pub parsed_lines: u64,
     /// The first lines that do not match, five at most.
     pub mismatches: Vec<FormatMismatch>,
+    /// The definition for `--format` of a known format with values after its lines or parts before
+    /// them. Left out for other formats.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suggestion: Option<String>,
 }
 
 /// A line that does not match a format, and why.
@@ -97,15 +116,26 @@ impl KnownFormat {
 }
 
 impl FormatFits {
-    /// Creates the result for a file from the candidates.
-    pub fn new(file: &str, candidates: &[Candidate]) -> Self {
+    /// Creates the result for a file from the candidates, and the definition that was made from its
+    /// lines.
+    pub fn new(
+        file: &str,
+        candidates: &[Candidate],
+        suggestion: Option<&weir_core::SuggestedFormat>,
+    ) -> Self {
         let fit = |candidate: &Candidate| FormatFit {
             name: candidate.format.name().to_owned(),
             lines: candidate.lines,
             parsed_lines: candidate.parsed_lines,
             mismatches: candidate.mismatches.iter().map(FormatMismatch::of).collect(),
+            suggestion: candidate.format.suggested_definition().map(str::to_owned),
         };
-        Self { file: file.to_owned(), formats: candidates.iter().map(fit).collect() }
+        let suggestion = suggestion.map(|it| SuggestedFormat {
+            definition: it.definition.clone(),
+            lines: it.lines,
+            parsed_lines: it.parsed_lines,
+        });
+        Self { file: file.to_owned(), formats: candidates.iter().map(fit).collect(), suggestion }
     }
 }
 

@@ -40,6 +40,7 @@ mod rule_comparison;
 mod rules;
 mod sources;
 mod tasks;
+mod unread;
 mod view;
 mod words;
 
@@ -59,7 +60,9 @@ pub use count::{
 };
 pub use csv::{csv_row, push_csv_value};
 pub use field_values::{FieldValues, csv_fields, line_csv_header, line_csv_row, value_in};
-pub use format_fit::{FormatFit, FormatFits, FormatMismatch, KnownFormat, KnownFormats};
+pub use format_fit::{
+    FormatFit, FormatFits, FormatMismatch, KnownFormat, KnownFormats, SuggestedFormat,
+};
 pub use group::{Group, GroupRest, GroupRow, PeriodTally, Tally, difference, percent};
 pub use json::{JsonError, from_json, push_json_string, to_json};
 pub use kind::{KindCount, RecordKind, main_kind};
@@ -97,5 +100,6 @@ pub use tasks::{
     BusySource, Task, TaskKindSums, TaskRates, TaskRuntime, TaskState, TaskWork, Tasks, Thread,
     ThreadWork,
 };
+pub use unread::Unread;
 pub use view::{Sample, Source, SourceState, View, Window, view_message_rest, view_message_start};
 pub use words::{DURATION_TITLES, EMPTY_VALUE, LIST_TITLES, NO_VALUE, REMAINDER_VALUE};

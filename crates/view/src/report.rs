@@ -177,6 +177,11 @@ pub struct Format {
     /// The definition in nginx's or Apache's own notation, or the JSON keys that are read. For
     /// mixed formats, a line with the name and the definition of each.
     pub definition: String,
+    /// The definition for `--format` of a known format with values after its lines or parts before
+    /// them, in which the values can be given other names. Left out for other formats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub suggestion: Option<String>,
 }
 
 /// The number of records in one format.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use weir_core::LogSource;
 
 use crate::report::FormatCount;
+use crate::unread::Unread;
 
 /// A source of a report.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +27,9 @@ pub struct ReportSource {
     /// has the reason, or it is still being read.
     #[serde(rename = "complete")]
     pub is_complete: bool,
+    /// What it is if no line is in a known format. Otherwise left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unread: Option<Unread>,
 }
 
 impl ReportSource {
@@ -41,6 +45,7 @@ impl ReportSource {
             unparsed_lines: counts.unparsed_lines,
             too_long_lines: counts.too_long_lines,
             is_complete,
+            unread: None,
         }
     }
 }

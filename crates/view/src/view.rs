@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::json::{JsonError, to_json};
 use crate::query::NormalFilter;
 use crate::report::{Format, FormatCount, Report};
+use crate::unread::Unread;
 
 /// A snapshot of a session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -142,6 +143,10 @@ pub struct Source {
     pub formats: Vec<FormatCount>,
     /// The fraction of the first lines that match the format, 0 to 1.
     pub format_share: Option<f64>,
+    /// What it is if it was read to its end and no line is in a known format.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub unread: Option<Unread>,
     /// Why it failed, or what is unusual about it.
     pub message: Option<String>,
 }

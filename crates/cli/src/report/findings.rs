@@ -9,7 +9,7 @@ use weir_view::Report;
 
 use super::ReportArguments;
 use crate::display::separated;
-use crate::messages::merge;
+use crate::messages::{format_option, merge};
 use crate::outcome::Failure;
 use crate::scan::query_failure;
 use crate::sources::Complaint;
@@ -88,6 +88,7 @@ pub(crate) fn notes(
     log_ns: Option<(i64, i64)>,
 ) -> Vec<String> {
     let mut notes = merge(&without_records(sources));
+    notes.extend(unnamed_values(sources));
     notes.extend(format_notes(sources));
     notes.extend(no_match_note(report, log_ns));
     for report in std::iter::once(report).chain(&report.other_kinds) {
@@ -97,6 +98,34 @@ pub(crate) fn notes(
         notes.extend(report.rounding_note());
     }
     notes
+}
+
+/// Returns notes about sources with values that have no name in the log, with the definition in which
+/// they can be named.
+pub(crate) fn unnamed_values(sources: &[SourceSnapshot]) -> Vec<String> {
+    let complaint = |source: &SourceSnapshot| {
+        let format = source.format.as_deref()?;
+        let definition = format.suggested_definition()?;
+        let fields = format.unnamed_fields();
+        let sentence = format!(
+            "{}; the names of {} are in {}",
+            format.name(),
+            enumerated(&fields)?,
+            format_option(definition)
+        );
+        Some(Complaint { name: source.name.clone(), sentence })
+    };
+    merge(&sources.iter().filter_map(complaint).collect::<Vec<_>>())
+}
+
+/// Joins names as in a sentence; `None` if there are none.
+fn enumerated(names: &[&str]) -> Option<String> {
+    match names {
+        [] => None,
+        [name] => Some((*name).to_owned()),
+        [first, .., last] if names.len() > 4 => Some(format!("{first} to {last}")),
+        [names @ .., last] => Some(format!("{} and {last}", names.join(", "))),
+    }
 }
 
 /// Returns notes about sources that do not name the zone of their times or the unit of a number; one note

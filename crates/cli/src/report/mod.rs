@@ -24,6 +24,7 @@ use crate::output_file::refuse_input;
 use crate::scan::query_failure;
 use crate::sources::{self, Complaint};
 use crate::terminal::{self, Progress, Screen};
+use crate::unmatched;
 use crate::withheld::Withheld;
 use blocks::{Blocks, ReportFold};
 use request::ReportRequest;
@@ -122,7 +123,10 @@ impl Reading {
         let is_complete =
             |name: &str| !self.report.incomplete.iter().any(|source| source.source == name);
         let named = self.sources.iter();
-        let named = named.map(|source| ReportSource::of(source, is_complete(&source.name)));
+        let named = named.map(|source| ReportSource {
+            unread: unmatched::unread(source),
+            ..ReportSource::of(source, is_complete(&source.name))
+        });
         self.report.sources = named.collect();
     }
 

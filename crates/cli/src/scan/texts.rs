@@ -6,9 +6,10 @@ use std::ops::ControlFlow;
 use weir_ingest::{Input, SourceSnapshot, Text};
 
 use crate::display::{safe, separated};
-use crate::messages::{MESSAGES_MAX, files, no_known_format};
+use crate::messages::{MESSAGES_MAX, files};
 use crate::outcome::say;
 use crate::sources::{Complaint, complaints};
+use crate::unmatched::no_known_format;
 
 /// Why a text was not scanned to its end.
 #[derive(Debug)]
@@ -27,8 +28,8 @@ pub(crate) struct UnparsedLines {
     pub(crate) unparsed: u64,
     /// Those over 1 MiB, which are not parsed.
     pub(crate) too_long: u64,
-    /// Whether the text has a known format. If not, these are all of its lines.
-    pub(crate) is_format_known: bool,
+    /// Why no line is a record, if the text has no known format.
+    pub(crate) unread: Option<String>,
 }
 
 impl UnparsedLines {
@@ -38,7 +39,7 @@ impl UnparsedLines {
             text: source.name.clone(),
             unparsed: source.unparsed_lines,
             too_long: source.too_long_lines,
-            is_format_known: source.format.is_some(),
+            unread: source.format.is_none().then(|| no_known_format(source)),
         };
         lines.if_any()
     }
@@ -54,10 +55,9 @@ impl UnparsedLines {
 
     /// Returns why the lines are not records.
     fn sentence(&self) -> String {
-        let Self { unparsed, too_long, is_format_known, .. } = *self;
-        match is_format_known {
-            true => left_out(unparsed, too_long),
-            false => no_known_format(self.count(), too_long),
+        match &self.unread {
+            Some(why) => why.clone(),
+            None => left_out(self.unparsed, self.too_long),
         }
     }
 }

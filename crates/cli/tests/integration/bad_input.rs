@@ -44,7 +44,7 @@ fn files_that_are_not_logs_are_reported() {
     let noise: Vec<u8> =
         (0..100_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let path = folder.file("image.png", &[b"\x89PNG\r\n\x1a\n", &noise[..]].concat());
-    let sentence = "is not a text file; Weir reads logs, plain or compressed with gzip or zstd";
+    let sentence = "is not a text file; Weir reads logs, plain, packed or in archives";
     assert_message(&run(["report", text(&path)]), 1, &format!("{}: {sentence}", text(&path)));
     let path = folder.file("notes.txt", b"one\ntwo\nthree\n");
     let sentence = "none of its 3 lines matches a known format; see why with weir formats FILE, or give one with --format";

@@ -90,12 +90,97 @@ fn a_known_line_with_something_around_it_is_read_and_its_definition_shown() {
     for (line, expected) in [
         (format!("front {haproxy}"), "3 lines  HAPROXY after WORD\n"),
         (format!("Dec 17 host haproxy[12]: {haproxy}"), "HAPROXY after WORD WORD WORD PROGRAM:\n"),
-        (format!("{combined} rt=0.012 7"), "\"$http_user_agent\" rt=$request_time $extra_1'\n"),
+        (format!("{combined} rt=0.012 7"), "'COMBINED and rt=$request_time $extra_1'\n"),
     ] {
         std::fs::write(&log, format!("{line}\n").repeat(3)).expect("a log");
         let formats = run(["formats", text(&log)]);
         assert_eq!(formats.code, 0);
         assert!(formats.stdout.contains(expected), "{}", formats.stdout);
+    }
+}
+
+/// The argument of `--format` in a text, without the quotes of the shell.
+fn definition_in(text: &str) -> String {
+    let start = text.find("--format '").unwrap_or_else(|| panic!("no definition: {text}"));
+    let rest = &text[start + "--format '".len()..];
+    rest[..rest.find("'\n").expect("the end of the argument")].to_owned()
+}
+
+#[test]
+fn every_command_gives_a_definition_that_reads_all_lines_when_it_is_pasted() {
+    let folder = Folder::new();
+    let log = folder.path("own.log");
+    let combined =
+        "192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 512 \"-\" \"curl/8\"";
+    let own = "2025-12-17 09:03:01,123 INFO 192.0.2.1:443 \"GET /a HTTP/1.1\" 200 17\n\
+               2025-12-17 09:03:02,001 WARN 192.0.2.8:9 \"POST /b HTTP/1.1\" 404 -\n\
+               2025-12-17 09:03:03,001 WARN 192.0.2.8:9 \"POST /b HTTP/1.1\" 404 -\n";
+    let tails = format!("{combined} 7 [a] rt=0.012\n{combined} 8\n{combined} 9 [b] x\n");
+    for (lines, commands) in [
+        (own.to_owned(), &["report", "formats", "grep", "count", "export"][..]),
+        (tails, &["report", "formats"]),
+        (
+            format!("web-1  | {combined} 7\ndatabase-12 | {combined} -\nweb-1  | {combined}\n"),
+            &["report"],
+        ),
+    ] {
+        std::fs::write(&log, lines).expect("a log");
+        for command in commands {
+            let options = match *command {
+                "grep" => &["--where", "status>=0"][..],
+                "count" => &["--by", "status"],
+                "export" => &["--to", "csv"],
+                _ => &[],
+            };
+            let told = run([&[*command], options, &[text(&log)]].concat());
+            let definition = definition_in(&(told.stdout + &told.stderr));
+            let pasted = run(["report", "--json", "--format", &definition, text(&log)]);
+            let report: Value = serde_json::from_str(&pasted.stdout).expect("JSON");
+            assert_eq!(report["records"], 3, "{command}: {definition}");
+            assert_eq!(report["unparsed_lines"], 0, "{command}: {definition}");
+        }
+        let json: Value =
+            serde_json::from_str(&run(["report", "--json", text(&log)]).stdout).expect("JSON");
+        let suggestion = match json["records"].as_u64() {
+            Some(0) => &json["sources"][0]["unread"]["suggestion"],
+            _ => &json["format"]["suggestion"],
+        };
+        let definition = suggestion.as_str().expect("a definition");
+        assert_eq!(report(&["--format", definition], text(&log))[1], 0, "{definition}");
+        let html = folder.path("report.html");
+        run(["report", "--html", text(&html), text(&log)]);
+        let fits: Value =
+            serde_json::from_str(&run(["formats", "--json", text(&log)]).stdout).expect("JSON");
+        let of_fits = fits["suggestion"]["definition"].as_str();
+        assert_eq!(of_fits.or(fits["formats"][0]["suggestion"].as_str()), Some(definition));
+    }
+}
+
+#[test]
+fn a_file_that_is_no_log_is_called_what_it_is() {
+    let folder = Folder::new();
+    for (name, bytes, what) in [
+        ("a.png", &b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\n\0"[..], "is a PNG image, not a log"),
+        (
+            "a.csv",
+            b"name,city\nAnn,Rome\nBea,Oslo\n",
+            "is a table without times or addresses, not a log",
+        ),
+        (
+            "a.txt",
+            b"Dear reader,\nthis is a letter.\n",
+            "is a text without times or addresses, not a log",
+        ),
+    ] {
+        let file = folder.file(name, bytes);
+        let told = run(["report", "--json", text(&file)]);
+        assert_eq!(told.code, 1);
+        assert!(told.stderr.contains(&format!("{what}; Weir reads logs")), "{}", told.stderr);
+        let report: Value = serde_json::from_str(&told.stdout).expect("JSON");
+        let unread = serde_json::json!({ "reason": what, "is_log": false });
+        assert_eq!(report["sources"][0]["unread"], unread);
+        let counted = run(["count", "--by", "status", text(&file)]);
+        assert!(counted.stderr.contains(what), "{}", counted.stderr);
     }
 }
 

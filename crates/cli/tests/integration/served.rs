@@ -332,7 +332,7 @@ fn files_without_records_are_named_at_the_terminal() {
     let sentence = "none of its 3 lines matches a known format; see why with weir formats FILE, \
                     or give one with --format";
     assert_eq!(line(), format!("weir: {}: {sentence}\n", words.display()));
-    let sentence = "is not a text file; Weir reads logs, plain or compressed with gzip or zstd";
+    let sentence = "is not a text file; Weir reads logs, plain, packed or in archives";
     assert_eq!(line(), format!("weir: {}: {sentence}\n", binary.display()));
 }
 

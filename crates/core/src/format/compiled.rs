@@ -76,8 +76,8 @@ pub struct Format {
     unitless_members: Vec<String>,
     /// The parts before each line.
     head: Option<Arc<Head>>,
-    /// See [`Format::is_surrounded`].
-    is_surrounded: bool,
+    /// See [`Format::suggested_definition`].
+    suggestion: Option<String>,
 }
 
 impl Format {
@@ -102,7 +102,7 @@ impl Format {
             has_local_times: false,
             unitless_members: Vec::new(),
             head: None,
-            is_surrounded: false,
+            suggestion: None,
         }
     }
 
@@ -141,6 +141,10 @@ impl Format {
         format.name = format!("{} in {}", self.name, wrapper.name());
         format.wrapper = Some(wrapper);
         format.wrapper_extra = self.extra_fields.len();
+        if let Some(suggestion) = &mut format.suggestion {
+            suggestion.push_str(" in ");
+            suggestion.push_str(wrapper.name());
+        }
         let added = wrapper.extra_fields().iter().map(|name| (*name).to_owned());
         format.extra_fields.extend(added);
         if wrapper.has_time() && !self.fills(Field::Time) {
@@ -473,10 +477,14 @@ impl Format {
     }
 
     /// Sets the program for lines that have more values than those of a known format.
-    pub(super) fn set_surroundings(&mut self, definition: String, program: Program) {
+    pub(super) fn set_tail(&mut self, definition: String, program: Program) {
         self.definition = definition;
         self.program = program;
-        self.is_surrounded = true;
+    }
+
+    /// Sets [`Self::suggested_definition`].
+    pub(super) fn set_suggestion(&mut self, suggestion: String) {
+        self.suggestion = Some(suggestion);
     }
 
     /// Adds a known field. Returns whether it is new.
@@ -503,7 +511,6 @@ impl Format {
     /// Sets the parts that stand before each line.
     pub(super) fn set_head(&mut self, head: Head) {
         self.head = Some(Arc::new(head));
-        self.is_surrounded = true;
     }
 
     /// The parts before each line.
@@ -517,31 +524,45 @@ impl Format {
         self.program.can_be_wrapped() && self.fills(Field::Time)
     }
 
-    /// The definition of a format that was found in a log, for a person who knows the names of the
-    /// values and wants to write them into it: a known line with values after it.
+    /// The definition of a known format with values after its lines or parts before them, for a
+    /// person who knows the names of the values and wants to write them into it. [`Self::parse`]
+    /// compiles it to the same format.
     ///
-    /// `None` for the formats of a definition or of the catalogue, and if something stands before
-    /// the lines, which no definition can describe.
+    /// `None` for the formats of other definitions and of the catalogue.
     ///
     /// # Examples
     ///
     /// ```
-    /// use weir_core::detect;
+    /// use weir_core::{Format, detect};
     ///
     /// let line = br#"192.0.2.7 - - [17/Dec/2025:09:03:01 +0000] "GET / HTTP/1.1" 200 5 "-" "a" 7 8"#;
     /// let detection = detect(line);
     /// let format = &detection.best().unwrap().format;
     /// assert_eq!(format.name(), "COMBINED and 2 more values");
-    /// assert!(format.suggested_definition().unwrap().ends_with("$extra_1 $extra_2"));
+    /// assert_eq!(format.suggested_definition(), Some("COMBINED and $extra_1 $extra_2"));
+    ///
+    /// let named = Format::parse("COMBINED and $pool $shard")?;
+    /// assert_eq!(named.extra_fields()[..2], ["pool", "shard"]);
+    /// # Ok::<(), weir_core::FormatError>(())
     /// ```
     pub fn suggested_definition(&self) -> Option<&str> {
-        (self.is_surrounded && self.head.is_none()).then_some(&self.definition)
+        self.suggestion.as_deref()
+    }
+
+    /// The names of the fields whose values have no name in the log: `extra_1`, `extra_before_1`.
+    pub fn unnamed_fields(&self) -> Vec<&str> {
+        let fields = self.extra_fields.iter().filter(|_| self.suggestion.is_some());
+        let is_unnamed = |name: &&str| {
+            let number = name.strip_prefix("extra_before_").or(name.strip_prefix("extra_"));
+            number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+        };
+        fields.map(String::as_str).filter(is_unnamed).collect()
     }
 
     /// Whether the format is a known one with values after its lines or parts before them, which
     /// were found in the log.
     pub(super) fn is_surrounded(&self) -> bool {
-        self.is_surrounded
+        self.suggestion.is_some()
     }
 
     /// The program that reads the lines.

@@ -51,6 +51,7 @@ mod companions;
 mod compiled;
 mod detect;
 mod error;
+mod inference;
 mod layout;
 mod members;
 mod nearest;
@@ -62,6 +63,7 @@ mod program;
 mod read;
 mod surroundings;
 mod tracker;
+mod unread;
 
 pub use catalog::{FormatNotes, format_by_name, format_notes, known_formats};
 pub use companion_search::{CompanionSearch, LineDetector};
@@ -69,6 +71,7 @@ pub use compiled::Format;
 pub(crate) use detect::unparsed_reason;
 pub use detect::{Candidate, Detection, LineMismatch, detect, try_format};
 pub use error::FormatError;
+pub use inference::{SuggestedFormat, suggest_format};
 pub use layout::RecordLayout;
 pub use program::mismatch::Mismatch;
 pub(crate) use program::packed::PackedRecords;
@@ -80,3 +83,4 @@ pub use tracker::{
     BlockFormats, FormatChoice, FormatFinding, FormatSpan, FormatTracker, TrackerOptions,
     with_log_year,
 };
+pub use unread::TextKind;

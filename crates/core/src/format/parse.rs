@@ -10,6 +10,7 @@ use super::nearest::nearest_names;
 use super::notation;
 use super::program::json::EnvelopeShape;
 use super::program::wrapper::Wrapper;
+use super::surroundings::written_surroundings;
 
 impl Format {
     /// Compiles a format from the name of a known format or from a definition.
@@ -43,6 +44,10 @@ impl Format {
     /// path or request that may be a whole URL, `number` for an extra field that is a number, or a
     /// strftime pattern for a time. `/` separates the parts of one value, `_` skips a value, and
     /// after `?` a line may end or have further values.
+    ///
+    /// `COMBINED and rt=$request_time "$tls" after TIME $container |` is a known format with values
+    /// after its lines and parts before them, as [`Self::suggested_definition`] writes it: keyed
+    /// values may be missing and in any order.
     ///
     /// A name that is not a [`crate::Field`] becomes one of [`Format::extra_fields`]. Each
     /// definition may end with ` in SYSLOG`, ` in DOCKER` or ` in CRI`; see [`Wrapper`]; or with
@@ -97,6 +102,9 @@ impl Format {
                 let message = format!("this format cannot stand in JSON; remove `{IN_JSON}{path}`");
                 FormatError::new(text, 0, message)
             });
+        }
+        if let Some(format) = written_surroundings(text) {
+            return format;
         }
         let name = notation::name_of(text).unwrap_or(text);
         match format_by_name(name.trim()) {

@@ -42,6 +42,128 @@ fn the_definition_reads_the_same_when_it_is_pasted() {
     }
 }
 
+/// What the detected format and its suggested definition, pasted to `--format`, read of each line.
+fn read_suggested(lines: &[String]) -> Vec<[Vec<(String, String)>; 2]> {
+    let log: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let detected = detect(log.as_bytes()).best().unwrap().format.clone();
+    let suggested =
+        detected.suggested_definition().unwrap_or_else(|| panic!("{}", detected.name()));
+    let pasted = Format::parse(suggested).unwrap_or_else(|error| panic!("{error}"));
+    let formats = [detected.clone(), Arc::new(pasted)];
+    let read = |line: &String| {
+        formats.each_ref().map(|format| {
+            let mut record = Record::new();
+            let read = LineParser::new(format.clone()).parse(line.as_bytes(), &mut record);
+            read.unwrap_or_else(|_| panic!("{line}: {suggested}"));
+            let mut fields = fields(format, &record);
+            fields.sort();
+            fields
+        })
+    };
+    lines.iter().map(read).collect()
+}
+
+#[test]
+fn the_suggestion_reads_all_lines_as_they_were_read() {
+    let tails = |tails: &[&str]| tails.iter().map(|tail| format!("{COMBINED} {tail}")).collect();
+    let heads = |heads: &[&str]| heads.iter().map(|head| format!("{head}{COMBINED}")).collect();
+    for lines in [
+        tails(&["rt=0.012 urt=\"0.010, 0.002\" cs=HIT", "urt=0.1 a=b rt=0.001", "cs=MISS 7"]),
+        tails(&["300 [web-80] \"x y\"", "301", "302 [web-81] \"z\" 9 10"]),
+        tails(&["status=ok user=jo uri=/x http_referer=y upstream_response_time=none"]),
+        tails(&["\"203.0.113.9, 10.0.0.1\" duration_ms=35", "\"-\" duration_ms=7"]),
+        heads(&["web-1  | ", "database-12 | "]),
+        heads(&["[pod/web-5d/nginx] 2025-12-17T09:03:01.25Z ", "[pod/a/b] 2025-12-17T09:03:02Z "]),
+        heads(&["Dec 17 09:03:01.123456 web nginx[7]: ", "Dec  7 09:03:01.000001 db nginx[8]: "]),
+        heads(&["203.0.113.9, 198.51.100.7 ", "203.0.113.8 ", "203.0.113.7 "]),
+        heads(&["\"a b\" [c] 1765962181 ", "\"d\" [e] 1765962182 "]),
+    ] {
+        let lines: Vec<String> = lines;
+        for [detected, pasted] in read_suggested(&lines) {
+            let same = |fields: Vec<(String, String)>| -> Vec<(String, String)> {
+                let plain = |(name, value): (String, String)| (name.replace("_text", ""), value);
+                fields.into_iter().map(plain).collect()
+            };
+            assert_eq!(same(detected), same(pasted), "{lines:?}");
+        }
+    }
+    let wrapped: Vec<String> = (1..9)
+        .map(|second| format!("<190>Dec 17 09:03:0{second} web nginx: {COMBINED} {second} [x]"))
+        .collect();
+    assert_eq!(read_suggested(&wrapped).len(), 8);
+}
+
+#[test]
+fn mistakes_in_what_stands_around_a_line_are_errors_at_their_place() {
+    for (definition, column, message) in [
+        ("COMBINED and 2 more values", 14, "write the name of a value here"),
+        ("COMBINED and ", 14, "write the values that follow the line"),
+        ("COMBINED and $a rt=$", 20, "must follow the `$`"),
+        ("COMBINED and $a rt=x", 20, "write the name of a value here"),
+        ("COMBINED and rt=${request_time(m)}", 19, "`m` is not a kind of this field"),
+        ("COMBINED after web", 16, "write TIME or a name here"),
+        ("COMBINED after [pod/$a/b]", 16, "write TIME or a name here"),
+        ("HAPROXY and $a", 13, "no values may follow the lines of HAPROXY"),
+        ("W3C after TIME", 5, "nothing may stand around the lines of W3C"),
+    ] {
+        let error = Format::parse(definition).unwrap_err();
+        assert!(error.message().contains(message), "{definition}: {error}");
+        assert_eq!(error.column(), column, "{error}");
+    }
+    let format =
+        Format::parse("COMBINED and rt=$request_time $_a after TIME $host_name: in CRI").unwrap();
+    assert_eq!(format.name(), "COMBINED and 2 more values after TIME PROGRAM: in CRI");
+    assert_eq!(format.extra_fields(), ["_a", "extra_more", "host_name"]);
+}
+
+#[test]
+fn a_definition_is_made_of_values_whose_form_tells_what_they_are() {
+    for (lines, expected) in [
+        (
+            &[
+                "2025-12-17 09:03:01,123 INFO 192.0.2.7:443 \"GET /a HTTP/1.1\" 200 17",
+                "2025-12-17 09:03:02,001 WARN 192.0.2.8:9 \"POST /b HTTP/1.1\" 404 -",
+            ][..],
+            Some(
+                "${time(%Y-%m-%d)} ${time(%H:%M:%S)},${_=fraction} $extra_1 ${client(port)} \"$request\" $status $extra_2",
+            ),
+        ),
+        (
+            &[
+                "ip=192.0.2.7 at=[17/Dec/2025:09:03:01 +0000] took=12",
+                "ip=192.0.2.8 at=[17/Dec/2025:09:03:01 +0000] took=13",
+            ],
+            Some("ip=$remote_addr at=[$time_local] took=$extra_1"),
+        ),
+        (
+            &[
+                "1765962181.250 GET /a done well",
+                "1765962181.251 GET /b done",
+                "1765962181.252 PUT /c not at all done",
+            ],
+            Some("$msec $request_method $request_uri $message"),
+        ),
+        // A time alone says nothing of requests; nor does an address alone.
+        (&["2025-12-17T09:03:01Z started"], None),
+        (&["192.0.2.7 started"], None),
+        (&["a,b,c", "1,2,3"], None),
+        (&["$remote_addr 1"], None),
+        (&[""], None),
+        (&[], None),
+    ] {
+        let made = weir_core::suggest_format(lines.iter().map(|line| line.as_bytes()));
+        assert_eq!(made.as_ref().map(|it| it.definition.as_str()), expected, "{lines:?}");
+        if let Some(made) = made {
+            assert!(made.parsed_lines * 2 > made.lines, "{made:?}");
+        }
+    }
+    let mut lines = vec!["1765962181.250 192.0.2.7 /a"; 19];
+    lines.insert(3, "a line that does not fit");
+    let made = weir_core::suggest_format(lines.iter().map(|line| line.as_bytes())).unwrap();
+    assert_eq!(made.definition, "$msec $remote_addr $request_uri");
+    assert_eq!((made.lines, made.parsed_lines), (20, 19));
+}
+
 /// A value of a kind whose meaning no name tells.
 fn values() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
@@ -91,6 +213,24 @@ proptest! {
                 kept.iter().filter(|(name, _)| name == "+http_x_forwarded_for").all(|(_, it)| it == "-");
             prop_assert!(are_addresses, "{:?}", kept);
             prop_assert_eq!(kept.len(), tail.len());
+        }
+    }
+
+    /// Whatever lines are made of, a definition that is made from them compiles and fits most.
+    #[test]
+    fn a_made_definition_fits(lines in prop::collection::vec(
+        prop::collection::vec(prop::sample::select(vec![
+            "192.0.2.7", "2025-12-17T09:03:01Z", "2025-12-17", "09:03:01", "[x", "\"GET /a\"", "\"",
+            "200", "-", "=$x", "a=1", "/p", "\t", "$", "é", "[17/Dec/2025:09:03:01 +0000]",
+        ]), 0..9),
+        1..9,
+    )) {
+        let lines: Vec<String> = lines.iter().map(|words| words.join(" ")).collect();
+        let made = weir_core::suggest_format(lines.iter().map(|line| line.as_bytes()));
+        if let Some(made) = made {
+            let format = Format::parse(&made.definition).unwrap();
+            prop_assert!(format.fills(Field::Time));
+            prop_assert!(made.parsed_lines * 2 > made.lines && made.parsed_lines <= made.lines);
         }
     }
 

@@ -67,7 +67,8 @@ fn page(report: &Report, sources: &[SourceSnapshot]) -> String {
         Some(comparison) => ranges(report, comparison),
         None => period(report),
     };
-    for note in findings::format_notes(sources) {
+    let names = findings::unnamed_values(sources);
+    for note in names.into_iter().chain(findings::format_notes(sources)) {
         page += &format!("<p class=\"dim\">{}.</p>\n", safe(&note));
     }
     page += "</header>\n";

@@ -54,14 +54,14 @@ enum Piece {
 
 /// A value of a line, as the definition describes it.
 #[derive(Debug)]
-pub(super) struct Variable {
-    pub(super) sink: Sink,
+pub(in crate::format) struct Variable {
+    pub(in crate::format) sink: Sink,
     /// Of several values for one field, the one with the lowest rank fills it, then the first.
     pub(super) rank: u8,
     /// The name in the definition, such as `$status` or `%>s`.
     pub(super) name: String,
     /// The name of the extra field if it becomes one.
-    pub(super) field_name: String,
+    pub(in crate::format) field_name: String,
     /// The offset in the definition.
     pub(super) at: usize,
 }
@@ -90,6 +90,15 @@ impl<'a> FormatBuilder<'a> {
     /// Adds a value.
     pub(super) fn value(&mut self, variable: Variable) {
         self.pieces.push(Piece::Value(variable));
+    }
+
+    /// The variable of a definition that is nothing else.
+    pub(super) fn only_variable(self) -> Option<Variable> {
+        let [piece] = <[Piece; 1]>::try_from(self.pieces).ok()?;
+        match piece {
+            Piece::Value(variable) => Some(variable),
+            Piece::Text(_) | Piece::Break => None,
+        }
     }
 
     /// Ends a program of a JSON format, which has one program per key.

@@ -41,9 +41,11 @@ mod positioned;
 mod quotes;
 pub(super) mod w3c;
 
+pub(super) use self::builder::Variable;
 pub(super) use self::json::{
     item_of as json_item_of, without_field as json_without_field, without_key as json_without_key,
 };
+pub(super) use self::nginx::{is_plain_variable, variable_at};
 use super::compiled::Format;
 use super::error::FormatError;
 

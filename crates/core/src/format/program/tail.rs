@@ -117,7 +117,8 @@ pub(in crate::format) struct TailValues<'a> {
 impl<'a> TailValues<'a> {
     /// The values from `at` on; `None` if no blank separates them from what stands before.
     pub(in crate::format) fn new(line: &'a [u8], at: usize) -> Option<Self> {
-        let is_separated = at == line.len()
+        let is_separated = at == 0
+            || at == line.len()
             || line.get(at).is_some_and(|byte| is_blank(*byte))
             || at > 0 && is_blank(line[at - 1]);
         is_separated.then_some(Self { line, at })

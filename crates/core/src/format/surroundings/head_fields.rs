@@ -81,9 +81,32 @@ impl HeadSample {
             kinds[last] = "X-FORWARDED-FOR";
         }
         let name = format!("{} after {}", format.name(), kinds.join(" "));
+        let head: Vec<String> = parts.iter().map(|part| part_text(part, &format)).collect();
+        let line = format.suggested_definition().unwrap_or(format.name());
+        let suggestion = format!("{line} after {}", head.join(" "));
         let mut format = format.with_name(&name);
         format.set_head(Head { parts, forwarded });
+        format.set_suggestion(suggestion);
         format
+    }
+}
+
+/// A part as it is written in a definition.
+fn part_text(&(kind, sink): &(HeadKind, HeadSink), format: &Format) -> String {
+    let variable = |index: usize| format!("${}", format.extra_fields()[index]);
+    let text = match sink {
+        HeadSink::Skip => return kind.name().to_owned(),
+        HeadSink::Extra(index) => variable(index),
+        HeadSink::Pod { pod, container } => {
+            format!("pod/{}/{}", variable(pod), variable(container))
+        }
+    };
+    match kind {
+        HeadKind::Time | HeadKind::Word => text,
+        HeadKind::Name => format!("{text} |"),
+        HeadKind::Bracket => format!("[{text}]"),
+        HeadKind::Quote => format!("\"{text}\""),
+        HeadKind::Tag => format!("{text}:"),
     }
 }
 

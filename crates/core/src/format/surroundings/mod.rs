@@ -14,6 +14,7 @@ mod evidence;
 mod head_fields;
 mod labels;
 mod tail_fields;
+mod written;
 
 use std::sync::{Arc, LazyLock};
 
@@ -23,6 +24,7 @@ use self::head_fields::HeadSample;
 pub(super) use self::labels::Labels;
 use self::labels::{begins_with_host, has_urls};
 use self::tail_fields::TailSample;
+pub(super) use self::written::written_surroundings;
 use super::catalog::known_formats;
 use super::compiled::Format;
 use super::program::Program;

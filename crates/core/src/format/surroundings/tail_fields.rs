@@ -8,6 +8,7 @@
 use super::evidence::{Evidence, FORWARDED_FOR};
 use crate::field::Field;
 use crate::format::compiled::Format;
+use crate::format::notation::is_plain_variable;
 use crate::format::program::Program;
 use crate::format::program::sink::Sink;
 use crate::format::program::tail::{MORE_VALUES, Quote, Tail, TailValues};
@@ -102,19 +103,42 @@ impl TailSample {
                 text_field(if is_named { FORWARDED_FOR } else { &name }, &mut format)
             })
             .collect();
-        let definition = [definition, &self.definition(&keys, &places)].concat();
+        let definition = [definition, &self.definition(&self.layout, &keys, &places)].concat();
+        let as_text: Vec<_> = keys.iter().map(plain_variable).collect();
+        let suggestion = self.definition(&self.whole_layout(), &as_text, &places);
+        let suggestion = format!("{} and{suggestion}", base.name());
         let more = format.add_extra_field(MORE_VALUES);
         let sinks = |values: Vec<(Sink, String)>| values.into_iter().map(|(sink, _)| sink);
         let keys = self.keys.iter().map(|(key, _)| key.clone()).zip(sinks(keys));
         let tail = Tail { keys: keys.collect(), places: sinks(places).collect(), more };
-        format.set_surroundings(definition, Program::Line(program.clone().with_tail(tail)));
+        format.set_tail(definition, Program::Line(program.clone().with_tail(tail)));
+        format.set_suggestion(suggestion);
         Some(format)
     }
 
-    /// The values of the longest line in the notation of nginx.
-    fn definition(&self, keys: &[(Sink, String)], places: &[(Sink, String)]) -> String {
+    /// The layout of the longest line, and behind it what only other lines have.
+    fn whole_layout(&self) -> Vec<(Slot, Quote)> {
+        let mut layout = self.layout.clone();
+        let has = |is: &dyn Fn(&Slot) -> bool| self.layout.iter().any(|(slot, _)| is(slot));
+        let keys = (0..self.keys.len())
+            .filter(|index| !has(&|slot| matches!(slot, Slot::Key(one) if one == index)))
+            .map(Slot::Key);
+        let places = (0..self.places.len())
+            .filter(|index| !has(&|slot| matches!(slot, Slot::Place(one) if one == index)))
+            .map(Slot::Place);
+        layout.extend(keys.chain(places).map(|slot| (slot, Quote::None)));
+        layout
+    }
+
+    /// The values of a line in the notation of nginx.
+    fn definition(
+        &self,
+        layout: &[(Slot, Quote)],
+        keys: &[(Sink, String)],
+        places: &[(Sink, String)],
+    ) -> String {
         let mut text = String::new();
-        for (slot, quote) in &self.layout {
+        for (slot, quote) in layout {
             text.push(' ');
             let variable = match slot {
                 Slot::Key(index) => {
@@ -151,6 +175,14 @@ fn sink_of_key(key: &[u8], evidence: &Evidence, format: &mut Format) -> (Sink, S
 fn text_field(name: &str, format: &mut Format) -> (Sink, String) {
     let index = format.add_extra_field(name);
     (Sink::Extra(index), format!("${}", format.extra_fields()[index]))
+}
+
+/// The variable of a value in a suggestion. The name of a text must be no variable of another kind,
+/// whose form its values do not have.
+fn plain_variable((sink, variable): &(Sink, String)) -> (Sink, String) {
+    let is_other = matches!(sink, Sink::Extra(_)) && !is_plain_variable(&variable[1..]);
+    let suffix = if is_other { "_text" } else { "" };
+    (sink.clone(), format!("{variable}{suffix}"))
 }
 
 /// The known field of a key in lower case, and its variable in a definition.

@@ -27,6 +27,7 @@ mod variable;
 
 use self::text::{Escape, is_quoted, start_of, unquote};
 use self::variable::add_variables;
+pub(in crate::format) use self::variable::{is_plain_variable, variable_at};
 use super::builder::FormatBuilder;
 use super::json_template::{self, ValueNotation};
 use super::positioned::Positioned;

@@ -85,6 +85,27 @@ fn add_description(
     Ok(Some(start + length + 1))
 }
 
+/// Whether a variable is an extra field under its own name.
+pub(in crate::format) fn is_plain_variable(name: &str) -> bool {
+    sink(name) == Sink::Extra(0)
+}
+
+/// The one variable that a text is, at an offset of a definition.
+///
+/// # Errors
+/// If it is something else.
+pub(in crate::format) fn variable_at(
+    definition: &str,
+    text: &str,
+    at: usize,
+) -> Result<Variable, FormatError> {
+    let mut builder = FormatBuilder::new(definition, true);
+    let positioned: Vec<Positioned> = text.bytes().zip(at..).collect();
+    add_variables(definition, &positioned, &mut builder)?;
+    let message = "write the name of a value here, such as $extra_1 or ${request_time(ms)}";
+    builder.only_variable().ok_or_else(|| FormatError::new(definition, at, message))
+}
+
 /// The rank of a variable: of several for one field, the lowest rank fills it, then the first.
 /// The request line is preferred to its parts, and the bytes of the body, which `combined` logs,
 /// to those with headers. The address of the connection is preferred to a header, which a client
