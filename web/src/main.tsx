@@ -16,6 +16,7 @@ import "./styles/drop.css";
 import "./styles/filters.css";
 import "./styles/save.css";
 import "./styles/progress.css";
+import "./styles/format-box.css";
 import "./styles/totals.css";
 import "./styles/chart.css";
 import "./styles/lists.css";

@@ -52,7 +52,9 @@ pub(crate) fn no_known_format(source: &SourceSnapshot) -> String {
     let (lines, too_long) = (source.unparsed_lines + source.too_long_lines, source.too_long_lines);
     let Some(unread) = unread(source) else { return all_too_long(lines) };
     if !unread.is_log {
-        return format!("{}; Weir reads logs, plain, packed or in archives", unread.reason);
+        let remedy = "Weir reads logs, plain, packed or in archives; if it is one, give its format \
+                      with --format";
+        return format!("{}; {remedy}", unread.reason);
     }
     let none_matches = none_matches(lines, too_long);
     match unread.suggestion {

@@ -133,6 +133,17 @@ a known line inside, the log's format is that one with what stands around it, su
   them, they are `X-Forwarded-For`: the client is the leftmost, and the address of the connection, a
   balancer, is `peer`. Without a header, as in a health check, the client is the one of the connection.
 
+The format is written as it is found: `COMBINED and rt=$request_time \"$tls\" after TIME $container |` is
+a known format, the values after its lines and the parts before them, each with a variable in the form
+that the log has. `TIME` is a time that is skipped, `$_` another part. Keyed values may be missing and in
+any order. `weir formats`, `weir report` and the page give this text for a log whose values have no
+names, so that they can be written into it; the lines are then read as they were.
+
+If no format matches a line, a definition is made from the form of the values, such as
+`$time_iso8601 $remote_addr $request_method $request_uri $status $extra_1`. Nothing is read with it
+unless someone gives it to `--format` or applies it on the page. A file without times and addresses is
+called what it is: an image, a table, a text.
+
 If most values of a log are not what a format states, such as a virtual host or X-Forwarded-For, the format
 does not match.
 
@@ -199,6 +210,18 @@ A client is an address or a host name: letters, digits, `.`, `-` and `_`, and it
 number. The four numbers of an IPv4 address are not checked: 999.1.1.1 is read as a client. A port
 after it is split off, and `-` is not a client. A line with another text in this place is
 unparsed, since its values have shifted.
+
+When a balancer or a proxy stands before the server, the address of the connection is the balancer's.
+`--client FIELD` takes the client from another field: of a list the leftmost address. `--trust NETWORK`,
+any number of times, names the networks of your proxies: the client is then the rightmost address of
+`X-Forwarded-For` (or of `--client`) that is in none of them, as with nginx's `real_ip_recursive`. The
+header counts only on connections from these networks, since everyone can send one. Words in the list
+that are no addresses, such as the `unknown` of a proxy that hides its client, are passed over. A line
+without an address there has the client of its connection, and the address of the connection is kept as
+`peer`. All commands that read logs take both options; `client_field` of the JSON names the field. For
+nginx behind an ALB of AWS in 10.0.0.0/16, whose lines are those of `main`:
+
+    weir report --trust 10.0.0.0/16 access.log
 
 If the place holds a list of addresses, as `X-Forwarded-For` does, the client is the leftmost: the one
 that the first proxy has seen, unless the client has sent the header itself. A definition without an

@@ -106,11 +106,11 @@ pub use filter::{
     ValueBatch, ValueForm, excerpt,
 };
 pub use format::{
-    BlockFormats, Candidate, CompanionSearch, Detection, FollowedFormat, Format, FormatChoice,
-    FormatError, FormatFinding, FormatNotes, FormatSpan, FormatTracker, LineDetector, LineMismatch,
-    LineOutcome, LineParser, LogReader, Mismatch, RecordLayout, SuggestedFormat, TextKind,
-    TrackerOptions, Wrapper, detect, format_by_name, format_notes, known_formats, suggest_format,
-    try_format, with_log_year,
+    BlockFormats, Candidate, ClientChoice, CompanionSearch, Detection, FollowedFormat, Format,
+    FormatChoice, FormatError, FormatFinding, FormatNotes, FormatSpan, FormatTracker, LineDetector,
+    LineMismatch, LineOptions, LineOutcome, LineParser, LogReader, Mismatch, RecordLayout,
+    SuggestedFormat, TextKind, TrackerOptions, Wrapper, detect, format_by_name, format_notes,
+    known_formats, suggest_format, try_format, with_log_year,
 };
 pub use line::{Line, Lines};
 pub use read::{BlockReader, LeftLines, ReadBlock, ResolvedBlock, UnparsedLine};

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::path::PathBuf;
 
 use crate::file_sums::FileChunk;
 use crate::plain_file::{PlainFile, ReadBackError};
@@ -25,6 +26,14 @@ const READ_BYTES: usize = 256 << 10;
 impl FileSpan {
     pub(crate) fn new(file: PlainFile, start: u64, length: u64) -> Self {
         Self { file, start, length, chunks: None, adds_line_feed: false }
+    }
+
+    /// The path at which the file is now, which differs if it was rotated.
+    ///
+    /// # Errors
+    /// If it cannot be opened, or another one is at its path.
+    pub fn current_path(&self) -> Result<PathBuf, ReadBackError> {
+        self.file.current_path()
     }
 
     /// Adds a line feed after the bytes of the file, or none.

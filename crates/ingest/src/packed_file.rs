@@ -1,7 +1,7 @@
 //! Packed files on the disk, which can be read again as a whole.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::plain_file::{PlainFile, ReadBackError};
 
@@ -23,6 +23,14 @@ impl PackedFile {
     /// The name of its input.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The path at which the file is now, which differs if it was rotated.
+    ///
+    /// # Errors
+    /// If it cannot be opened, or another one is at its path.
+    pub fn current_path(&self) -> Result<PathBuf, ReadBackError> {
+        self.file.current_path()
     }
 
     pub(crate) fn reopen(&self) -> Result<File, ReadBackError> {

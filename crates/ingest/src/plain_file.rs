@@ -89,6 +89,14 @@ impl PlainFile {
         Some(Self { path: path.to_owned(), identity })
     }
 
+    /// The path at which the file is now: its own or, if it was rotated, that with `.1` appended.
+    ///
+    /// # Errors
+    /// If other files are at these paths, or none.
+    pub(crate) fn current_path(&self) -> Result<PathBuf, ReadBackError> {
+        self.find().map(|(path, _)| path)
+    }
+
     /// Opens the file again, to read lines back. If it was rotated, opens the file at its path with
     /// `.1` appended.
     ///
@@ -103,13 +111,20 @@ impl PlainFile {
     /// # Errors
     /// If it cannot be opened, or if other files are at these paths.
     pub(crate) fn reopen(&self) -> Result<File, ReadBackError> {
-        let at_path = self.open_at(&self.path);
-        if at_path.is_ok() {
-            return at_path;
-        }
+        self.find().map(|(_, file)| file)
+    }
+
+    /// Finds the file at one of its paths.
+    fn find(&self) -> Result<(PathBuf, File), ReadBackError> {
+        let missing = match self.open_at(&self.path) {
+            Ok(file) => return Ok((self.path.clone(), file)),
+            Err(error) => error,
+        };
         let mut rotated = self.path.clone().into_os_string();
         rotated.push(".1");
-        self.open_at(Path::new(&rotated)).or(at_path)
+        let rotated = PathBuf::from(rotated);
+        let file = self.open_at(&rotated).map_err(|_| missing)?;
+        Ok((rotated, file))
     }
 
     fn open_at(&self, path: &Path) -> Result<File, ReadBackError> {

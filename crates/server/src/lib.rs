@@ -30,6 +30,7 @@ mod event_sink;
 mod export;
 mod export_form;
 mod file;
+mod format_trial;
 mod hub;
 mod kept_text;
 mod live;

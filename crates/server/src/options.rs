@@ -74,7 +74,7 @@ pub struct ServerOptions {
 /// knows the names of its options; by default they name none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remedies {
-    /// Follows the note that no line of a source has a known format.
+    /// Follows the note that no line of a source has a known format, if the page cannot take one.
     pub unknown_format: String,
     /// Follows the notes that the memory limit is reached.
     pub memory_limit: String,

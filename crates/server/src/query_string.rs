@@ -53,6 +53,22 @@ pub(crate) fn export(text: Option<&str>) -> Result<(Query, Option<Form>), Refusa
     Ok((query, form))
 }
 
+/// Reads the definition of a format from `definition=TEXT`, which may be missing.
+pub(crate) fn definition(text: Option<&str>) -> Result<String, Refusal> {
+    let mut definition = String::new();
+    for (name, value) in checked_parameters(text)? {
+        match name.as_str() {
+            "definition" => definition = value,
+            _ => {
+                return Err(Refusal::BadRequest(format!(
+                    "`{name}` is not a valid parameter; use definition"
+                )));
+            }
+        }
+    }
+    Ok(definition)
+}
+
 fn invalid_format(name: &str) -> String {
     format!("`{name}` is not a valid format; write {}", Form::ALL.map(Form::name).join(" or "))
 }

@@ -26,6 +26,8 @@ pub enum Refusal {
     RangeNotSatisfiable(u64),
     /// Lines of a source cannot be read again. The text says of which, and why.
     NoLines(String),
+    /// A source cannot be read again in another format. The text says why.
+    NotAgain(String),
     /// The address is for WebSockets only.
     Handshake(weir_net::websocket::HandshakeError),
     /// No session has this id; it may have ended.
@@ -166,6 +168,7 @@ impl Refusal {
                 ("range_not_satisfiable", StatusCode::RANGE_NOT_SATISFIABLE)
             }
             Self::NoLines(_) => ("no_lines", StatusCode::CONFLICT),
+            Self::NotAgain(_) => ("not_read_again", StatusCode::CONFLICT),
             Self::Handshake(error) => ("not_a_websocket", error.status()),
             Self::UnknownSession => ("unknown_session", StatusCode::NOT_FOUND),
             Self::SessionDisplaced(_) => ("session_displaced", StatusCode::NOT_FOUND),
@@ -243,6 +246,7 @@ impl fmt::Display for Refusal {
                  from the log, or, if a page sent the log, with the page; the other formats need \
                  no lines"
             ),
+            Self::NotAgain(why) => formatter.write_str(why),
             Self::Handshake(error) => error.fmt(formatter),
             Self::UnknownSession => formatter.write_str(
                 "the session does not exist; it was ended, or was not used for a while. Open the \
@@ -423,7 +427,8 @@ mod tests {
             Refusal::MethodNotAllowed(_) => Refusal::NotAcceptable(String::new()),
             Refusal::NotAcceptable(_) => Refusal::RangeNotSatisfiable(1),
             Refusal::RangeNotSatisfiable(_) => Refusal::NoLines(String::new()),
-            Refusal::NoLines(_) => Refusal::Handshake(NotGet),
+            Refusal::NoLines(_) => Refusal::NotAgain(String::new()),
+            Refusal::NotAgain(_) => Refusal::Handshake(NotGet),
             Refusal::Handshake(NotGet) => Refusal::Handshake(NotHttp11),
             Refusal::Handshake(NotHttp11) => Refusal::Handshake(NotUpgrade),
             Refusal::Handshake(NotUpgrade) => Refusal::Handshake(UnsupportedVersion),

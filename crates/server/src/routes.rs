@@ -15,7 +15,9 @@ use crate::file::Purpose;
 use crate::hub::Hub;
 use crate::refusal::Refusal;
 use crate::session::{Access, Lifetime, Session};
-use crate::{accept, answer, export, kept_text, live, page, query_string, response, upload};
+use crate::{
+    accept, answer, export, format_trial, kept_text, live, page, query_string, response, upload,
+};
 
 /// Responds to any request.
 pub(crate) async fn answer(
@@ -68,6 +70,9 @@ async fn route(
         ["api", "sessions"] => create_session(hub, &request),
         ["api", "sessions", id] => end_session(hub, &request, id),
         ["api", "sessions", id, "sources", number] => remove_source(hub, &request, id, number),
+        ["api", "sessions", id, "sources", number, "format"] => {
+            source_format(hub, request, id, number).await
+        }
         ["api", "sessions", id, "report"] => report(hub, &request, client, id).await,
         ["api", "sessions", id, "export"] => export_rows(hub, &request, client, id).await,
         ["api", "sessions", id, "live"] => {
@@ -139,6 +144,27 @@ fn remove_source(
     let number = number.parse().map_err(|_| Refusal::UnknownSource)?;
     hub.find(id)?.remove_source(number)?;
     Ok(response::empty(StatusCode::NO_CONTENT))
+}
+
+/// Tries a format on the lines of a source, or reads the source again in it.
+async fn source_format(
+    hub: &Arc<Hub>,
+    request: Request<IncomingBody>,
+    id: &str,
+    number: &str,
+) -> Result<Response<Body>, Refusal> {
+    allow(&request, "POST, PUT")?;
+    let number = number.parse().map_err(|_| Refusal::UnknownSource)?;
+    let session = hub.find(id)?;
+    let is_read_again = request.method() == Method::PUT;
+    let _user = session.enter(if is_read_again { Access::Upload } else { Access::View });
+    let definition = query_string::definition(request.uri().query())?;
+    if is_read_again {
+        format_trial::read_again(&session, number, &definition).await?;
+        return Ok(response::empty(StatusCode::NO_CONTENT));
+    }
+    let trial = format_trial::try_definition(&session, number, definition, request).await?;
+    Ok(response::json(StatusCode::OK, weir_view::to_json(&trial).map_err(Refusal::internal)?))
 }
 
 /// Returns the page. It is the same for every id, and detects an unknown session itself. The status

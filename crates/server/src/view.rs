@@ -129,13 +129,15 @@ fn notes(
     let unparsed = answer.sources.iter().filter(|source| {
         source.format.is_none() && source.lines > 0 && unread(source).is_none_or(|it| it.is_log)
     });
-    let unparsed: Vec<&str> = unparsed.map(|source| source.name.as_str()).collect();
-    if !unparsed.is_empty() {
-        notes.push(format!(
-            "No line of {} could be parsed in a known format. {}",
-            enumerate(&unparsed),
-            remedies.unknown_format
-        ));
+    // The page takes the format of a source that has been read.
+    let (read, growing): (Vec<_>, Vec<_>) = unparsed.partition(|source| source.end.is_some());
+    let on_page = "Give the format with “Format…” beside the name.";
+    for (sources, remedy) in [(read, on_page), (growing, &remedies.unknown_format)] {
+        let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
+        if !names.is_empty() {
+            let names = enumerate(&names);
+            notes.push(format!("No line of {names} could be parsed in a known format. {remedy}"));
+        }
     }
     if data.is_full() {
         notes.push(format!(

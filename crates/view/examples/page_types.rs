@@ -9,7 +9,7 @@ use ts_rs::{Config, TS};
 use weir_core::{STATUS_CLASS, STATUS_CLASSES, Schema, Wrapper, format_notes};
 use weir_view::{
     CallProfile, Capture, DURATION_TITLES, EMPTY_VALUE, FADE_PERCENT, FADE_PERCENT_MAX,
-    LIST_TITLES, LiveReply, LiveRequest, LogTail, NO_VALUE, OTHER_COLOUR, OUTCOMES,
+    FormatTrial, LIST_TITLES, LiveReply, LiveRequest, LogTail, NO_VALUE, OTHER_COLOUR, OUTCOMES,
     REMAINDER_VALUE, RecordKind, Route, SERIES_COLOURS, STATUS_COLOURS, SessionCreated, Tasks,
     ThemedColour, ThreadStacks, UploadReply, UploadRequest,
 };
@@ -20,6 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let config = Config::new().with_large_int("number").with_out_dir(&folder);
     // The messages of the protocol, each with all types that it contains.
     SessionCreated::export_all(&config)?;
+    FormatTrial::export_all(&config)?;
     LiveRequest::export_all(&config)?;
     LiveReply::export_all(&config)?;
     UploadRequest::export_all(&config)?;

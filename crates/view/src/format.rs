@@ -21,7 +21,7 @@ impl Format {
         }
         let line = |format: &Self| format!("{}: {}", format.name, format.definition);
         let definition = distinct.iter().map(line).collect::<Vec<_>>().join("\n");
-        Self { name: "mixed".to_owned(), definition, suggestion: None }
+        Self { name: "mixed".to_owned(), definition, suggestion: None, client_field: None }
     }
 }
 
@@ -63,6 +63,7 @@ impl From<&weir_core::Format> for Format {
             name: format.name().to_owned(),
             definition: format.definition().to_owned(),
             suggestion: format.suggested_definition().map(str::to_owned),
+            client_field: format.client_field(),
         }
     }
 }

@@ -18,6 +18,7 @@ mod estimates;
 mod field_values;
 mod format;
 mod format_fit;
+mod format_trial;
 mod group;
 mod json;
 mod kind;
@@ -63,6 +64,7 @@ pub use field_values::{FieldValues, csv_fields, line_csv_header, line_csv_row, v
 pub use format_fit::{
     FormatFit, FormatFits, FormatMismatch, KnownFormat, KnownFormats, SuggestedFormat,
 };
+pub use format_trial::{DefinitionError, FormatTrial, Misfit};
 pub use group::{Group, GroupRest, GroupRow, PeriodTally, Tally, difference, percent};
 pub use json::{JsonError, from_json, push_json_string, to_json};
 pub use kind::{KindCount, RecordKind, main_kind};

@@ -264,6 +264,10 @@ pub enum UploadRequest {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "typescript", ts(optional))]
         replay: Option<String>,
+        /// The format of its lines: a name or a definition. Otherwise it is detected.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "typescript", ts(optional))]
+        format: Option<String>,
     },
     /// Blocks of the file are also sent on this connection.
     Join {

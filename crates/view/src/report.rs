@@ -182,6 +182,11 @@ pub struct Format {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub suggestion: Option<String>,
+    /// The name of the field whose address is the client, if it is not that of the connection, such
+    /// as `http_x_forwarded_for`. Otherwise left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub client_field: Option<String>,
 }
 
 /// The number of records in one format.

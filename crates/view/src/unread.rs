@@ -22,7 +22,8 @@ impl Unread {
     pub fn of<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let lines: Vec<&[u8]> = lines.into_iter().collect();
         let whole = lines.iter().copied().filter(|line| line.len() < UnparsedLine::BYTES_MAX);
-        let kind = TextKind::of(&lines);
+        // Nothing is known of lines that were not kept.
+        let kind = if lines.is_empty() { TextKind::Log } else { TextKind::of(&lines) };
         let (is_log, reason) = match kind {
             TextKind::Binary(Some(name)) => (false, format!("is {name}, not a log")),
             TextKind::Binary(None) => (false, "is not a text file".to_owned()),

@@ -13,4 +13,14 @@ name: string,
  * The definition in nginx's or Apache's own notation, or the JSON keys that are read. For
  * mixed formats, a line with the name and the definition of each.
  */
-definition: string, };
+definition: string, 
+/**
+ * The definition for `--format` of a known format with values after its lines or parts before
+ * them, in which the values can be given other names. Left out for other formats.
+ */
+suggestion?: string, 
+/**
+ * The name of the field whose address is the client, if it is not that of the connection, such
+ * as `http_x_forwarded_for`. Otherwise left out.
+ */
+client_field?: string, };

@@ -2,6 +2,7 @@
 import type { Format } from "./Format";
 import type { FormatCount } from "./FormatCount";
 import type { SourceState } from "./SourceState";
+import type { Unread } from "./Unread";
 
 /**
  * One source of lines and how far it has been read.
@@ -69,6 +70,10 @@ formats: Array<FormatCount>,
  * The fraction of the first lines that match the format, 0 to 1.
  */
 format_share: number | null, 
+/**
+ * What it is if it was read to its end and no line is in a known format.
+ */
+unread?: Unread, 
 /**
  * Why it failed, or what is unusual about it.
  */

@@ -30,7 +30,11 @@ fingerprint?: string,
  * The id of the replay for which the file is sent again; see [`LinesNeeded`]. Nothing of it
  * is kept.
  */
-replay?: string, } | { "type": "join", 
+replay?: string, 
+/**
+ * The format of its lines: a name or a definition. Otherwise it is detected.
+ */
+format?: string, } | { "type": "join", 
 /**
  * The file, which another connection has begun.
  */

@@ -1,4 +1,5 @@
 import type { Failure } from "../generated/Failure";
+import type { FormatTrial } from "../generated/FormatTrial";
 import type { SessionCreated } from "../generated/SessionCreated";
 
 /** A request that the server refused: its name for programs, and a sentence. */
@@ -27,6 +28,30 @@ export async function removeSource(session: string, number: number): Promise<voi
   await requestedIfThere(`/api/sessions/${session}/sources/${number}`);
 }
 
+/**
+ * Tries a definition on lines of a source, or the one that is suggested if it is empty. Without
+ * `lines` the server takes those that it has.
+ */
+export async function tryFormat(
+  session: string,
+  number: number,
+  definition: string,
+  lines: Blob | null,
+): Promise<FormatTrial> {
+  const response = await requested(formatPath(session, number, definition), "POST", lines);
+  return (await response.json()) as FormatTrial;
+}
+
+/** Lets the server read a source on its disk again, in another format. */
+export async function readAgain(session: string, number: number, definition: string) {
+  await requested(formatPath(session, number, definition), "PUT");
+}
+
+function formatPath(session: string, number: number, definition: string): string {
+  const parameters = new URLSearchParams({ definition });
+  return `/api/sessions/${session}/sources/${number}/format?${parameters}`;
+}
+
 async function requestedIfThere(path: string): Promise<void> {
   try {
     await requested(path, "DELETE");
@@ -38,15 +63,17 @@ async function requestedIfThere(path: string): Promise<void> {
   }
 }
 
-async function requested(path: string, method: "POST" | "DELETE"): Promise<Response> {
-  const response = await answered(path, method);
+type Method = "POST" | "PUT" | "DELETE";
+
+async function requested(path: string, method: Method, body: Blob | null = null) {
+  const response = await answered(path, method, body);
   if (!response.ok) throw await refusalOf(response);
   return response;
 }
 
-async function answered(path: string, method: string): Promise<Response> {
+async function answered(path: string, method: Method, body: Blob | null): Promise<Response> {
   try {
-    return await fetch(path, { method });
+    return await fetch(path, { method, body });
   } catch {
     throw new Error("Weir does not answer. It may have been stopped.");
   }

@@ -45,6 +45,8 @@ export class FileTransfer implements Transfer {
   isEndSent = false;
   /** The handle, which returns the file as it is later; `null` unless the browser has provided it. */
   handle: FileHandle | null = null;
+  /** The format of its lines, if it should not be detected. */
+  format: string | null = null;
   /** Whether a `Follower` has taken over at the file's end. */
   isFollowed = false;
   private meter = new RateMeter();

@@ -123,11 +123,13 @@ export class UploadConnection {
     else this.wake();
   }
 
-  private begin({ file, name, blob, fingerprint, replay }: FileTransfer): void {
+  private begin({ file, name, blob, fingerprint, replay, format }: FileTransfer): void {
     this.isBeginning = true;
     const known = fingerprint === null ? {} : { fingerprint };
     const again = replay === undefined ? {} : { replay };
-    this.request({ type: "begin", file, name, bytes_total: blob.size, ...known, ...again });
+    const given = format === null ? {} : { format };
+    const about = { ...known, ...again, ...given };
+    this.request({ type: "begin", file, name, bytes_total: blob.size, ...about });
   }
 
   private receive(reply: UploadReply): void {

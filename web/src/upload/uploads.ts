@@ -19,6 +19,8 @@ export interface NamedFile {
   fingerprint?: string | null;
   /** The id of the broken upload that it resumes. */
   resumes?: string;
+  /** The format of its lines, if it should not be detected. */
+  format?: string;
 }
 
 /** A file, and the offset in it at which its upload began. */
@@ -170,10 +172,11 @@ export class Uploads {
     this.wake();
   }
 
-  private enqueue({ name, blob, handle, fingerprint, resumes }: NamedFile): void {
+  private enqueue({ name, blob, handle, fingerprint, resumes, format }: NamedFile): void {
     // A file that was resumed before and failed is replaced.
     this.transfers = this.transfers.filter((one) => one.file !== resumes);
     const transfer = new FileTransfer(resumes ?? randomId(), name, blob, fingerprint ?? null);
+    transfer.format = format ?? null;
     this.transfers.push(transfer);
     void handle?.then((handle) => {
       transfer.handle = handle;

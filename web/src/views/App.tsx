@@ -2,6 +2,7 @@ import { computed } from "@preact/signals";
 import { useLayoutEffect } from "preact/hooks";
 import { undo } from "../control/questions";
 import { isUploading } from "../control/uploads";
+import { FormatBox } from "../format-box/FormatBox";
 import { rowsOf } from "../state/rows";
 import { hasLines } from "../state/state";
 import { state, view } from "../state/store";
@@ -28,6 +29,7 @@ export function App() {
       <Freeable />
       <main>
         <Progress />
+        <FormatBox />
         <Content />
       </main>
       <DropAnywhere />

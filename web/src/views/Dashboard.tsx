@@ -55,7 +55,7 @@ export function Dashboard({ view }: { view: View }) {
         <MissingFields report={report} />
         <Totals report={report} samplesShown={samplesShown} onSamples={() => setOpen(!isOpen)} />
         {isUnparsed ? (
-          <NothingParsed complete={view.complete} />
+          <NothingParsed view={view} />
         ) : (
           <ChartPanel report={report} complete={view.complete} />
         )}
@@ -167,7 +167,18 @@ function Notes({ notes }: { notes: string[] }) {
   );
 }
 
-function NothingParsed({ complete }: { complete: boolean }) {
+function NothingParsed({ view: { complete, sources } }: { view: View }) {
+  const others = sources.filter((source) => source.unread !== undefined && !source.unread.is_log);
+  if (complete && others.length === sources.length) {
+    return (
+      <p class="no-chart bad" data-testid="no-log">
+        {others.length === 1
+          ? `${visible(others[0]!.name)} ${visible(others[0]!.unread!.reason)}.`
+          : "None of these files is a log."}{" "}
+        There is nothing to draw.
+      </p>
+    );
+  }
   return (
     <p class="no-chart bad">
       {complete

@@ -1,5 +1,6 @@
 import { computed } from "@preact/signals";
 import { bytes } from "../format/bytes";
+import { count, plural } from "../format/number";
 import { isOver, phaseOf, rowsOf } from "../state/rows";
 import { state } from "../state/store";
 import { Brand } from "./Brand";
@@ -51,15 +52,24 @@ function Reading() {
     );
   }
   const whole = rowsOf(state.value).every((row) => row.phase === "done");
+  const unread = view.sources.filter((source) => source.unread !== undefined).length;
   return (
     <span
-      class={whole ? "header-state complete" : "header-state partial"}
+      class={whole && unread === 0 ? "header-state complete" : "header-state partial"}
       title={title}
       data-testid="session-complete"
     >
-      {whole ? "Everything read" : "Ended, not everything was read"}
+      {whole ? readText(unread, view.sources.length) : "Ended, not everything was read"}
     </span>
   );
+}
+
+/** What was read of sources of which no line was read in some. */
+function readText(unread: number, all: number): string {
+  if (unread === 0) return "Everything read";
+  return unread === all
+    ? "No line was read"
+    : `${count(unread)} of ${plural(all, "file")} not read`;
 }
 
 /** The way to the pages of `--admin`, if the program has them. */

@@ -4,6 +4,7 @@ import { cancelUpload, followUpload, stopFollowing } from "../control/uploads";
 import { bytes, rate } from "../format/bytes";
 import { count, plural, share } from "../format/number";
 import { nameParts, visible } from "../format/text";
+import { hasFormatBox, openBox } from "../format-box/control";
 import type { Source } from "../generated/Source";
 import { isOver, isWaiting, type Row, rowsOf } from "../state/rows";
 import { state } from "../state/store";
@@ -108,6 +109,11 @@ function ProgressRow({ row }: { row: Row }) {
       <Lines row={row} />
       <span class="progress-phase">{PHASES[row.phase]}</span>
       <RowButtons row={row} />
+      {row.source?.unread && (
+        <span class="progress-message" data-testid="unread" data-log={row.source.unread.is_log}>
+          <LogText value={row.source.unread.reason} title={false} />
+        </span>
+      )}
       {row.message !== null && (
         <span class="progress-message">
           <LogText value={row.message} title={false} />
@@ -200,9 +206,21 @@ function Formats({ source: { format, formats } }: { source: Source }) {
 
 /** The buttons of a source. */
 function RowButtons({ row }: { row: Row }) {
-  const { cancellable, followable, stoppable, removable } = row;
+  const { cancellable, followable, stoppable, removable, source } = row;
   return (
     <span class="progress-buttons">
+      {source !== null && hasFormatBox(source) && (
+        <button
+          type="button"
+          class="button small"
+          title="Give it a format, or its values names"
+          aria-label={`Format of ${row.name}`}
+          data-testid="format-open"
+          onClick={() => openBox(source.number)}
+        >
+          Format…
+        </button>
+      )}
       {cancellable !== null && (
         <button
           type="button"

@@ -3,6 +3,7 @@ import { count } from "../format/number";
 import type { Sample } from "../generated/Sample";
 import type { View } from "../generated/View";
 import { LogText } from "./LogText";
+import { MarkedLine } from "./MarkedLine";
 
 /** Samples that are shown until the person asks for all. */
 const SHOWN = 12;
@@ -11,6 +12,8 @@ const SHOWN = 12;
 export function Samples({ view }: { view: View }) {
   const [all, setAll] = useState(false);
   const { report, samples } = view;
+  // A file that is no log has no format.
+  const isLog = view.sources.some((source) => source.unread?.is_log ?? source.unparsed_lines > 0);
   const shown = all ? samples : firstOfEach(samples, SHOWN);
   return (
     <section class="panel samples" data-testid="samples" aria-label="Unparsed lines">
@@ -20,11 +23,12 @@ export function Samples({ view }: { view: View }) {
         {report.too_long_lines > 0 && `, ${count(report.too_long_lines)} too long and skipped`}.{" "}
         <Misfits view={view} />
       </p>
-      <p class="hint">
-        To choose a format, start Weir with it: <code>weir --format COMBINED FILE</code>, or with
-        the quoted <code>log_format</code> of nginx or <code>LogFormat</code> of Apache.{" "}
-        <code>weir formats FILE</code> tries all known formats.
-      </p>
+      {isLog && (
+        <p class="hint">
+          To give a file its format, use the button beside its name; in a terminal,{" "}
+          <code>weir formats FILE</code> tries all known formats.
+        </p>
+      )}
       <ol>
         {shown.map((sample) => (
           <SampleRow key={`${sample.source} ${sample.line}`} sample={sample} />
@@ -70,7 +74,6 @@ function Misfits({ view }: { view: View }) {
 }
 
 function SampleRow({ sample }: { sample: Sample }) {
-  const { before, at, after } = cutAt(sample.text, sample.column);
   return (
     <li>
       <p class="sample-where">
@@ -79,33 +82,7 @@ function SampleRow({ sample }: { sample: Sample }) {
           <LogText value={sample.reason} title={false} />
         </strong>
       </p>
-      <pre>
-        {before !== "" && <LogText value={before} title={false} />}
-        <mark>
-          {at === "" ? (
-            <span class="escape">(end of line)</span>
-          ) : (
-            <LogText value={at} title={false} />
-          )}
-        </mark>
-        {after !== "" && <LogText value={after} title={false} />}
-      </pre>
+      <MarkedLine text={sample.text} column={sample.column} />
     </li>
   );
-}
-
-/** Splits a line around the character at a column, which counts bytes from 1. */
-function cutAt(text: string, column: number): { before: string; at: string; after: string } {
-  const encoder = new TextEncoder();
-  let bytes = 0;
-  let index = 0;
-  for (const character of text) {
-    bytes += encoder.encode(character).length;
-    if (bytes >= column) {
-      const end = index + character.length;
-      return { before: text.slice(0, index), at: character, after: text.slice(end) };
-    }
-    index += character.length;
-  }
-  return { before: text, at: "", after: "" };
 }

@@ -11,6 +11,7 @@ import { counting } from "../cases/counting.mjs";
 import { entering } from "../cases/entering.mjs";
 import { filtering } from "../cases/filtering.mjs";
 import { following } from "../cases/following.mjs";
+import { formatting } from "../cases/formatting.mjs";
 import { gateway } from "../cases/gateway.mjs";
 import { glass } from "../cases/glass.mjs";
 import { growing } from "../cases/growing.mjs";
@@ -48,7 +49,7 @@ const PARTS = {
   "chromium-outputs": ["chromium", [agreeing]],
   "chromium-files": [
     "chromium",
-    [reading, following, saving, mixing, hostile, looking, entering, logging],
+    [reading, following, formatting, saving, mixing, hostile, looking, entering, logging],
   ],
   "chromium-questions": ["chromium", [filtering, trying, replaying, lab, lines, tripping]],
   "chromium-inside": ["chromium", [gateway, glass, inside, behind, counting, measuring]],

@@ -25,7 +25,7 @@ use crate::messages::say_all;
 use crate::outcome::{Exit, Failure, say};
 use crate::output_file::{OutputFile, refuse_input};
 use crate::scan::{
-    LogFields, UnparsedLines, inputs_of, parse_query, query_failure, report_unparsed,
+    LogFields, UnparsedLines, check_client, inputs_of, parse_query, query_failure, report_unparsed,
 };
 use crate::sources::{self, Complaint};
 use crate::terminal::Progress;
@@ -204,6 +204,7 @@ impl Request {
             // No line matched a format. That is reported elsewhere.
             return Ok(());
         }
+        check_client(formats)?;
         self.written.check_fields(formats.iter().map(Arc::as_ref)).map_err(query_failure)?;
         let Some(option) = self.period_option else { return Ok(()) };
         let times = formats.iter().map(|format| format.accessor(Field::Time.name()));

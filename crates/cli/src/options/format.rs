@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use clap::Args;
-use weir_core::Format;
+use weir_core::{AddressBlock, ClientChoice, Format, LineOptions};
 use weir_ingest::FormatChoice;
 
 use crate::format_file::parse_format;
@@ -30,6 +30,27 @@ pub(crate) struct FormatArguments {
     /// GoAccess's datetime-format, the pattern of `%x` in a log-format of GoAccess
     #[arg(long, value_name = "PATTERN", requires = "format")]
     datetime_format: Option<String>,
+
+    /// The field whose address is the client, such as http_x_forwarded_for when a balancer stands
+    /// before the server: of a list the leftmost, unless --trust is given. A line without an address
+    /// there has the client of its connection
+    #[arg(long, value_name = "FIELD")]
+    client: Option<String>,
+
+    /// A network of your proxies, such as 10.0.0.0/8, any number of times: the client is then the
+    /// rightmost address of X-Forwarded-For (or of --client) that is in none of them, and the header
+    /// counts only on connections from them
+    #[arg(long = "trust", value_name = "NETWORK", value_parser = parse_network)]
+    trusted: Vec<AddressBlock>,
+}
+
+/// Parses a network, or a single address.
+fn parse_network(text: &str) -> Result<AddressBlock, String> {
+    let address = || text.parse().ok().map(AddressBlock::of);
+    AddressBlock::parse(text).or_else(address).ok_or_else(|| {
+        "this is not a network; write an address and the length of its prefix, such as 10.0.0.0/8"
+            .to_owned()
+    })
 }
 
 impl FormatArguments {
@@ -66,6 +87,25 @@ impl FormatArguments {
     /// If it is not a valid format.
     pub(crate) fn choice(&self) -> Result<FormatChoice, Failure> {
         let format = self.format()?;
-        Ok(format.map_or(FormatChoice::Detect, |format| FormatChoice::Forced(Arc::new(format))))
+        let options = self.line_options().map(Arc::new);
+        if let (Some(format), Some(name)) = (&format, &self.client) {
+            let named = format.accessor(name);
+            named.map_err(|error| Failure::new(format_args!("--client: {error}")))?;
+        }
+        Ok(match (format, options) {
+            (None, None) => FormatChoice::Detect,
+            (None, Some(options)) => FormatChoice::DetectWith(options),
+            (Some(format), None) => FormatChoice::Forced(Arc::new(format)),
+            (Some(format), Some(options)) => {
+                FormatChoice::Forced(Arc::new(format.with_line_options(&options)))
+            }
+        })
+    }
+
+    /// What the command line states about all lines.
+    fn line_options(&self) -> Option<LineOptions> {
+        let is_chosen = self.client.is_some() || !self.trusted.is_empty();
+        let choice = || ClientChoice::new(self.client.clone(), self.trusted.clone());
+        is_chosen.then(|| LineOptions { client: Some(choice()) })
     }
 }

@@ -11,7 +11,7 @@ use super::ReportArguments;
 use crate::display::separated;
 use crate::messages::{format_option, merge};
 use crate::outcome::Failure;
-use crate::scan::query_failure;
+use crate::scan::{check_client, query_failure};
 use crate::sources::Complaint;
 use crate::unmatched::without_records;
 
@@ -30,6 +30,7 @@ pub(crate) fn check_fields(
         // No format was detected, so no line matched. A note reports that.
         return Ok(());
     }
+    check_client(formats)?;
     query.check_fields(formats.iter().map(Arc::as_ref)).map_err(query_failure)?;
     let mut named: Vec<(&str, String)> = vec![("--stack", arguments.stack.clone())];
     named.extend(arguments.group.iter().map(|field| ("--group", field.clone())));

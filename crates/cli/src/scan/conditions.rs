@@ -2,7 +2,9 @@
 
 use std::cell::LazyCell;
 
-use weir_core::{Field, Filter, Format, RecordPredicate, Values, Zone};
+use std::sync::Arc;
+
+use weir_core::{ClientChoice, Field, Filter, Format, RecordPredicate, Values, Zone};
 use weir_ingest::{FormatChoice, Input};
 use weir_query::{Now, ParsedQuery, QueryError, WrittenQuery};
 use weir_view::Query;
@@ -68,7 +70,11 @@ impl Conditions {
         for (option, field) in &self.fields {
             check_field(option, field, format, logs)?;
         }
-        Ok(())
+        let choice = format.line_options().and_then(|options| options.client.as_ref());
+        match choice.and_then(ClientChoice::field) {
+            Some(field) => check_field("--client", field, format, logs),
+            None => Ok(()),
+        }
     }
 
     /// The conditions as a predicate over the records of one format. A field that the format lacks
@@ -91,6 +97,27 @@ pub(crate) fn check_field(
     match format.accessor(field) {
         Err(error) if !logs.have(field) => Err(MissingField { option, error }),
         _ => Ok(()),
+    }
+}
+
+/// Checks that a format has the field of `--client`, if formats were found.
+///
+/// # Errors
+/// If none has it.
+pub(crate) fn check_client(formats: &[Arc<Format>]) -> Result<(), Failure> {
+    let field_of = |format: &Arc<Format>| {
+        let choice = format.line_options()?.client.as_ref()?;
+        choice.field().map(str::to_owned)
+    };
+    let Some(name) = formats.iter().find_map(field_of) else { return Ok(()) };
+    let errors: Result<Vec<_>, ()> =
+        formats.iter().map(|format| format.accessor(&name).err().ok_or(())).collect();
+    match errors {
+        Ok(errors) => match errors.into_iter().next() {
+            Some(error) => Err(Failure::new(format_args!("--client: {error}"))),
+            None => Ok(()),
+        },
+        Err(()) => Ok(()),
     }
 }
 

@@ -10,7 +10,7 @@ mod records;
 mod texts;
 
 pub(crate) use arguments::{LogArguments, inputs_of};
-pub(crate) use conditions::{Conditions, check_field, parse_query, query_failure};
+pub(crate) use conditions::{Conditions, check_client, check_field, parse_query, query_failure};
 pub(crate) use field_check::{FieldCheck, MissingField};
 pub(crate) use log_fields::LogFields;
 pub(crate) use record_period::RecordPeriod;

@@ -43,11 +43,11 @@ fn files_that_are_not_logs_are_reported() {
     let folder = Folder::new();
     let noise: Vec<u8> =
         (0..100_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
-    let path = folder.file("image.png", &[b"\x89PNG\r\n\x1a\n", &noise[..]].concat());
-    let sentence = "is not a text file; Weir reads logs, plain, packed or in archives";
+    let path = folder.file("image.png", &[b"\x89PMG\r\n\x1a\n", &noise[..]].concat());
+    let sentence = "is not a text file; Weir reads logs, plain, packed or in archives; if it is one, give its format with --format";
     assert_message(&run(["report", text(&path)]), 1, &format!("{}: {sentence}", text(&path)));
     let path = folder.file("notes.txt", b"one\ntwo\nthree\n");
-    let sentence = "none of its 3 lines matches a known format; see why with weir formats FILE, or give one with --format";
+    let sentence = "is a text without times or addresses, not a log; Weir reads logs, plain, packed or in archives; if it is one, give its format with --format";
     assert_message(&run(["report", text(&path)]), 1, &format!("{}: {sentence}", text(&path)));
     let sentence = "none of its 3 lines matches the format COMMON; see why with weir formats FILE";
     let forced = run(["report", "--format", "common", text(&path)]);

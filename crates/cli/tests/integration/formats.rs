@@ -247,3 +247,62 @@ fn the_client_is_found_behind_what_stands_before_it() {
         );
     }
 }
+
+#[test]
+fn the_client_behind_a_balancer_is_chosen_alike_by_all_commands() {
+    let folder = Folder::new();
+    let line = |peer: &str, header: &str| {
+        format!(
+            "{peer} - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 512 \"-\" \"curl/8\" \"{header}\"\n"
+        )
+    };
+    let log = folder.file(
+        "access.log",
+        [
+            line("10.0.0.9", "1.1.1.1, 203.0.113.9"),
+            line("10.0.0.8", "203.0.113.9, 10.0.0.7"),
+            line("198.51.100.4", "203.0.113.9"),
+        ]
+        .concat()
+        .as_bytes(),
+    );
+    let log = text(&log);
+    let clients = |options: &[&str]| {
+        let run = run([&["count", "--by", "client", "--json"], options, &[log]].concat());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        let counted: Value = serde_json::from_str(&run.stdout).expect("JSON");
+        let rows = counted["values"].as_array().expect("values").clone();
+        rows.iter().map(|row| row["value"].as_str().unwrap_or("-").to_owned()).collect::<Vec<_>>()
+    };
+    let trust = ["--trust", "10.0.0.0/8"];
+    assert_eq!(clients(&trust), ["203.0.113.9", "198.51.100.4"]);
+    assert_eq!(clients(&["--client", "http_x_forwarded_for"]), ["203.0.113.9", "1.1.1.1"]);
+    assert_eq!(clients(&["--trust", "10.0.0.9", "--trust", "fd00::/8"]).len(), 3);
+
+    let json = |options: &[&str]| -> Value {
+        let run = run([&["report", "--json"], options, &[log]].concat());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        serde_json::from_str(&run.stdout).expect("JSON")
+    };
+    let report = json(&trust);
+    assert_eq!(report["distinct"]["client"], 2);
+    assert_eq!(report["format"]["client_field"], "http_x_forwarded_for");
+    assert!(json(&[])["format"].get("client_field").is_none());
+    let found = run(["grep", "--where", "client=203.0.113.9", "--count", trust[0], trust[1], log]);
+    assert_eq!(found.stdout.trim(), "2", "{}", found.stderr);
+    let exported = run(["export", "--to", "jsonl", trust[0], trust[1], log]);
+    assert_eq!(exported.stdout.matches("\"client\":\"203.0.113.9\"").count(), 2);
+    let rule = "limit_req_zone $binary_remote_addr zone=one:1m rate=1r/m;\nlimit_req zone=one;";
+    let rules = run(["rules", "--json", "--rule-text", rule, trust[0], trust[1], log]);
+    let replayed: Value = serde_json::from_str(&rules.stdout).expect("JSON");
+    assert!(replayed.to_string().contains("203.0.113.9"), "{replayed}");
+
+    for command in [&["report"][..], &["count", "--by", "status"], &["export", "--to", "csv"]] {
+        let wrong = run([command, &["--client", "x_real_ip", log]].concat());
+        assert_eq!(wrong.code, 2, "{command:?}: {}", wrong.stderr);
+        assert!(wrong.stderr.contains("--client: "), "{command:?}: {}", wrong.stderr);
+    }
+    let wrong = run(["report", "--trust", "10.0.0.0", "--trust", "balancer", log]);
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.stderr.contains("this is not a network"), "{}", wrong.stderr);
+}

@@ -329,10 +329,10 @@ fn files_without_records_are_named_at_the_terminal() {
         stderr.read_line(&mut line).expect("UTF-8");
         line
     };
-    let sentence = "none of its 3 lines matches a known format; see why with weir formats FILE, \
-                    or give one with --format";
+    let sentence = "is a text without times or addresses, not a log; Weir reads logs, plain, packed \
+                    or in archives; if it is one, give its format with --format";
     assert_eq!(line(), format!("weir: {}: {sentence}\n", words.display()));
-    let sentence = "is not a text file; Weir reads logs, plain, packed or in archives";
+    let sentence = "is not a text file; Weir reads logs, plain, packed or in archives; if it is one, give its format with --format";
     assert_eq!(line(), format!("weir: {}: {sentence}\n", binary.display()));
 }
 

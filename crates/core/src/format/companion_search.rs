@@ -15,6 +15,7 @@ use super::catalog::detected_formats;
 use super::companions::{COMPANIONS_MAX, can_join, is_same, lines_min};
 use super::compiled::Format;
 use super::detect::fields_filled;
+use super::line_options::with_options;
 use super::program::wrapper::Wrapper;
 use super::read::line_parser::LineParser;
 use super::surroundings::Labels;
@@ -191,7 +192,8 @@ impl CompanionSearch {
             self.count_in_vain(1);
             return None;
         };
-        let joining = with_log_year(joining.clone(), self.written_s, now_s);
+        let joining = with_options(joining.clone(), own.line_options());
+        let joining = with_log_year(joining, self.written_s, now_s);
         self.joined.push(joining.clone());
         Some(joining)
     }

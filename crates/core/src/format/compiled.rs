@@ -9,6 +9,8 @@
 
 use std::sync::Arc;
 
+use super::client_choice::{ClientChoice, ClientSource};
+use super::line_options::LineOptions;
 use super::program::Program;
 use super::program::delimited::Directives;
 use super::program::head::Head;
@@ -78,6 +80,10 @@ pub struct Format {
     head: Option<Arc<Head>>,
     /// See [`Format::suggested_definition`].
     suggestion: Option<String>,
+    /// See [`Format::with_line_options`].
+    options: Option<Arc<LineOptions>>,
+    /// Where the client comes from by the options.
+    client_source: Option<ClientSource>,
 }
 
 impl Format {
@@ -103,6 +109,8 @@ impl Format {
             unitless_members: Vec::new(),
             head: None,
             suggestion: None,
+            options: None,
+            client_source: None,
         }
     }
 
@@ -142,8 +150,7 @@ impl Format {
         format.wrapper = Some(wrapper);
         format.wrapper_extra = self.extra_fields.len();
         if let Some(suggestion) = &mut format.suggestion {
-            suggestion.push_str(" in ");
-            suggestion.push_str(wrapper.name());
+            suggestion.push_str(&format!(" in {}", wrapper.name()));
         }
         let added = wrapper.extra_fields().iter().map(|name| (*name).to_owned());
         format.extra_fields.extend(added);
@@ -167,6 +174,9 @@ impl Format {
         let takes_time = !self.fills(Field::Time);
         let mut format = self.clone();
         format.name = format!("{}{IN_JSON}{}", self.name, shape.line);
+        if let Some(suggestion) = &mut format.suggestion {
+            suggestion.push_str(&format!("{IN_JSON}{}", shape.line));
+        }
         let fields = shape.fields.iter();
         let indices: Vec<_> = fields.map(|(name, _)| format.add_extra_field(name)).collect();
         let more = format.add_extra_field(MORE_VALUES);
@@ -286,7 +296,7 @@ impl Format {
     }
 
     /// Whether each line begins with the client, as in the common log format. The client may be the
-    /// leftmost of a list, or have a port.
+    /// leftmost of a list, or have a port. Not so if [`Self::with_line_options`] chooses another one.
     ///
     /// # Examples
     ///
@@ -299,7 +309,8 @@ impl Format {
     /// assert_eq!(begins("COMBINED in SYSLOG"), Ok(false));
     /// ```
     pub fn begins_with_client(&self) -> bool {
-        self.wrapper.is_none() && self.program.begins_with_client()
+        let is_bare = self.wrapper.is_none() && self.head.is_none() && self.envelopes.is_empty();
+        is_bare && self.client_source.is_none() && self.program.begins_with_client()
     }
 
     /// Resolves the name of a field, or an alias that [`Field::by_name`] accepts. The name
@@ -381,6 +392,29 @@ impl Format {
     pub fn with_year_reference(mut self, unix_s: i64) -> Self {
         self.year_reference_s = Some(unix_s);
         self
+    }
+
+    /// The same format with options for all lines. A format without the field that a choice of the
+    /// client names keeps its client.
+    pub fn with_line_options(&self, options: &Arc<LineOptions>) -> Self {
+        let mut format = self.clone();
+        if let Some(choice) = &options.client
+            && !format.is_packed()
+        {
+            format.client_source = ClientSource::of(choice, &mut format);
+        }
+        format.options = Some(options.clone());
+        format
+    }
+
+    /// The options of [`Self::with_line_options`].
+    pub fn line_options(&self) -> Option<&Arc<LineOptions>> {
+        self.options.as_ref()
+    }
+
+    /// Where the client comes from, and the choice, if there is one.
+    pub(super) fn client_rule(&self) -> Option<(&ClientSource, &ClientChoice)> {
+        self.client_source.as_ref().zip(self.options.as_ref()?.client.as_ref())
     }
 
     /// The reference that [`Self::with_year_reference`] has set, in seconds since 1970.
@@ -547,16 +581,6 @@ impl Format {
     /// ```
     pub fn suggested_definition(&self) -> Option<&str> {
         self.suggestion.as_deref()
-    }
-
-    /// The names of the fields whose values have no name in the log: `extra_1`, `extra_before_1`.
-    pub fn unnamed_fields(&self) -> Vec<&str> {
-        let fields = self.extra_fields.iter().filter(|_| self.suggestion.is_some());
-        let is_unnamed = |name: &&str| {
-            let number = name.strip_prefix("extra_before_").or(name.strip_prefix("extra_"));
-            number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
-        };
-        fields.map(String::as_str).filter(is_unnamed).collect()
     }
 
     /// Whether the format is a known one with values after its lines or parts before them, which

@@ -122,7 +122,9 @@ fn candidates(lines: &[&[u8]]) -> Vec<(String, usize)> {
         let values: Vec<&[u8]> = kept.iter().map(|pieces| pieces[index].text).collect();
         let has_form = columns.add(before, *quote, &values);
         // A few lines are of another kind.
-        let odd = |piece: &Piece<'_>| !has_form.is_none_or(|has| is_absent(piece.text) || has(piece.text));
+        let odd = |piece: &Piece<'_>| {
+            !has_form.is_none_or(|has| is_absent(piece.text) || has(piece.text))
+        };
         kept.retain(|pieces| !odd(&pieces[index]));
     }
     found

@@ -46,6 +46,7 @@
 //! proportion to its length; detection reads at most 1,000 lines or 256 KiB with each known format.
 
 mod catalog;
+mod client_choice;
 mod companion_search;
 mod companions;
 mod compiled;
@@ -53,6 +54,7 @@ mod detect;
 mod error;
 mod inference;
 mod layout;
+mod line_options;
 mod members;
 mod nearest;
 mod nearness;
@@ -66,6 +68,7 @@ mod tracker;
 mod unread;
 
 pub use catalog::{FormatNotes, format_by_name, format_notes, known_formats};
+pub use client_choice::ClientChoice;
 pub use companion_search::{CompanionSearch, LineDetector};
 pub use compiled::Format;
 pub(crate) use detect::unparsed_reason;
@@ -73,6 +76,7 @@ pub use detect::{Candidate, Detection, LineMismatch, detect, try_format};
 pub use error::FormatError;
 pub use inference::{SuggestedFormat, suggest_format};
 pub use layout::RecordLayout;
+pub use line_options::LineOptions;
 pub use program::mismatch::Mismatch;
 pub(crate) use program::packed::PackedRecords;
 pub use program::wrapper::Wrapper;

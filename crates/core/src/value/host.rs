@@ -96,6 +96,14 @@ impl<'a> Client<'a> {
     pub(crate) fn of_header(value: &'a [u8]) -> Option<Self> {
         Self::parse(value).filter(|client| client.host != HIDDEN)
     }
+
+    /// Reads an address with or without a port; `None` for lists, names and any other text.
+    pub(crate) fn of_address(value: &'a [u8]) -> Option<Self> {
+        let is_v4 = |host: &[u8]| host.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'.'));
+        let is_one = memchr::memchr(b',', value).is_none();
+        Self::parse(value)
+            .filter(|client| is_one && (is_v4(client.host) || self::is_v6(client.host)))
+    }
 }
 
 /// What a proxy writes for an address that it hides.
@@ -285,6 +293,28 @@ mod tests {
             ("-, unknown", "unknown", None),
         ] {
             assert_eq!(client(text), Some((host, port)), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_no_name_and_no_list() {
+        for (text, host) in [
+            ("192.0.2.7", Some("192.0.2.7")),
+            ("192.0.2.7:52814", Some("192.0.2.7")),
+            ("[2001:db8::7]:52814", Some("2001:db8::7")),
+            ("fe80::7%eth0", Some("fe80::7%eth0")),
+            ("192.0.2.7, 10.0.0.1", None),
+            ("unknown", None),
+            ("garbage", None),
+            ("example.com", None),
+            ("_hidden", None),
+            ("unix:/run/app.sock", None),
+            ("@", None),
+            ("-", None),
+            ("", None),
+        ] {
+            let found = Client::of_address(text.as_bytes()).map(|client| client.host);
+            assert_eq!(found, host.map(str::as_bytes), "{text}");
         }
     }
 

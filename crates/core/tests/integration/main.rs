@@ -1,6 +1,7 @@
 //! The integration tests of this crate, in one binary: it is linked once.
 
 mod blocks_and_lines;
+mod client_choice;
 mod column_twins;
 mod condition;
 mod condition_refusals;

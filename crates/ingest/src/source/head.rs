@@ -115,7 +115,7 @@ fn first_time_in(
 ) -> Option<Timestamp> {
     let format = match format {
         FormatChoice::Forced(format) | FormatChoice::Known { format, .. } => format.clone(),
-        FormatChoice::Detect => detect(lines).best()?.format.clone(),
+        FormatChoice::Detect | FormatChoice::DetectWith(_) => detect(lines).best()?.format.clone(),
         FormatChoice::Unread => return None,
     };
     let mut reader = LogReader::new(with_year(format, written));

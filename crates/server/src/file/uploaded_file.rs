@@ -27,6 +27,8 @@ pub(crate) struct FileBegin {
     pub(crate) continues: Option<String>,
     /// The text by which the page recognises the file.
     pub(crate) fingerprint: Option<String>,
+    /// The name or the definition of its format.
+    pub(crate) format: Option<String>,
 }
 
 /// A file of a session. The connection that locks its receiver owns it.

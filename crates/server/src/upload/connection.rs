@@ -17,6 +17,7 @@ use crate::captures::UploadCaptures;
 use crate::file::{
     AheadAccount, FeedingConnection, FileBegin, Purpose, ReceiveError, ReceiverGuard, UploadedFile,
 };
+use crate::format_trial::forced_format;
 use crate::message;
 use crate::options::ServerOptions;
 use crate::refusal::Refusal;
@@ -165,8 +166,12 @@ impl Connection<'_> {
         begin.name.truncate(shorten(&begin.name).len());
         task::set_name(begin.name.as_str());
         self.feed = None;
-        let format = begin.continues.as_ref().and_then(|before| self.format_of(before));
-        let format = format.unwrap_or_else(|| self.options.format.clone());
+        let continued = begin.continues.as_ref().and_then(|before| self.format_of(before));
+        let format = match begin.format.as_deref().map(forced_format) {
+            Some(Ok(format)) => format,
+            Some(Err(refusal)) => return self.refuse(&begin.id, &refusal).await,
+            None => continued.unwrap_or_else(|| self.options.format.clone()),
+        };
         let opened = match self.session.open_file(&begin, self.purpose, &format) {
             Ok(opened) => opened,
             Err(refusal) => return self.refuse(&begin.id, &refusal).await,
@@ -248,7 +253,7 @@ impl Connection<'_> {
                 self.refuse(file.id(), &Refusal::Interrupted).await
             }
             TransferOutcome::BegunAgain(begin) => {
-                self.next_request = Some(FileRequest::Begin(begin));
+                self.next_request = Some(FileRequest::Begin(*begin));
                 self.interrupt(file, guard).await
             }
             TransferOutcome::AllReceived => self.finish(file, guard).await,

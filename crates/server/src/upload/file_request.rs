@@ -29,8 +29,9 @@ impl FileRequest {
                 continues,
                 fingerprint,
                 replay,
+                format,
             } => {
-                let begin = FileBegin { id, name, bytes_total, continues, fingerprint };
+                let begin = FileBegin { id, name, bytes_total, continues, fingerprint, format };
                 Some(match replay {
                     None => Self::Begin(begin),
                     Some(replay) => Self::Replay { begin, replay },

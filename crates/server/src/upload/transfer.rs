@@ -36,7 +36,7 @@ pub(crate) enum TransferOutcome {
     /// A joined connection was lost. The file can be begun again on this connection.
     JoinedLost,
     /// The page sent `begin` for the same file again.
-    BegunAgain(FileBegin),
+    BegunAgain(Box<FileBegin>),
     /// The file has failed, but the connection can send another one.
     Failed(Refusal),
     /// The page violated the protocol, so the connection has to be closed.
@@ -368,9 +368,9 @@ impl TransferState<'_> {
             }
             UploadRequest::Begin { file: id, name, bytes_total, .. } if id == this => {
                 // The file keeps its format and its fingerprint.
-                let (continues, fingerprint) = (None, None);
-                let begin = FileBegin { id, name, bytes_total, continues, fingerprint };
-                return Err(TransferOutcome::BegunAgain(begin));
+                let (continues, fingerprint, format) = (None, None, None);
+                let begin = FileBegin { id, name, bytes_total, continues, fingerprint, format };
+                return Err(TransferOutcome::BegunAgain(Box::new(begin)));
             }
             UploadRequest::Block { file, offset } if file == this => {
                 if offset < self.own_offset {

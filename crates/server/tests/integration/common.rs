@@ -227,9 +227,15 @@ impl Uploader {
     ) {
         let (file, name) = (file.to_owned(), format!("{file}.log"));
         let continues = continues.map(str::to_owned);
-        let (fingerprint, replay) = (None, None);
-        let begin =
-            UploadRequest::Begin { file, name, bytes_total, continues, fingerprint, replay };
+        let begin = UploadRequest::Begin {
+            file,
+            name,
+            bytes_total,
+            continues,
+            fingerprint: None,
+            replay: None,
+            format: None,
+        };
         self.request(&begin).await;
     }
 
@@ -242,6 +248,7 @@ impl Uploader {
             continues: None,
             fingerprint: None,
             replay: Some(replay.to_owned()),
+            format: None,
         })
         .await;
     }

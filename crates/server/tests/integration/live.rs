@@ -264,7 +264,9 @@ async fn a_log_in_an_unknown_format_is_reported() {
     let mut live = server.live(session.id()).await;
     let view = live.view_where(|view| view.complete).await;
     assert_eq!((view.report.lines, view.report.unparsed_lines), (200, 200));
-    assert!(view.notes[0].contains("a.log"), "{:?}", view.notes);
+    let unread = view.sources[0].unread.as_ref().expect("no line was read");
+    assert_eq!(unread.reason, "is a text without times or addresses, not a log");
+    assert!(!unread.is_log && unread.suggestion.is_none(), "{unread:?}");
     drop((upload, live));
     server.stop().await;
 }
@@ -321,13 +323,26 @@ async fn a_page_gets_a_group_and_a_comparison() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_note_ends_with_the_remedy_of_the_program() {
+async fn a_note_names_the_remedy() {
     let remedies = Remedies { unknown_format: "Turn it around.".to_owned(), ..Remedies::default() };
     let (server, session) =
         TestServer::start_pinned(ServerOptions { remedies, ..ServerOptions::default() }).await;
     server.upload(session.id()).await.send_file("a", b"no known format\n", 16).await;
-    let view = server.live(session.id()).await.view_where(|view| view.complete).await;
-    assert_eq!(view.notes, ["No line of a.log could be parsed in a known format. Turn it around."]);
+    let mut live = server.live(session.id()).await;
+    let view = live.view_where(|view| view.complete).await;
+    let note = "could be parsed in a known format.";
+    let on_page =
+        format!("No line of a.log {note} Give the format with “Format…” beside the name.");
+    assert_eq!(view.notes, [&*on_page]);
+    // The page takes no format of what is still being read.
+    let mut upload = server.upload(session.id()).await;
+    let lines = "still no known format\n".repeat(20_000);
+    upload.request_begin_of("b", None, None).await;
+    upload.ready().await;
+    upload.send(lines.as_bytes(), 1 << 16).await;
+    let view = live.view_where(|view| view.notes.len() == 2).await;
+    assert_eq!(view.notes, [on_page, format!("No line of b.log {note} Turn it around.")]);
+    drop((upload, live));
     server.stop().await;
 }
 

@@ -12,6 +12,7 @@ mod counts;
 mod damage;
 mod export;
 mod fairness;
+mod format_trials;
 mod growing;
 mod interruption;
 mod line_rules;

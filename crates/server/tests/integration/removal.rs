@@ -80,6 +80,7 @@ async fn an_interrupted_upload_is_recognised_by_its_fingerprint() {
         continues: None,
         fingerprint: Some(fingerprint.to_owned()),
         replay: None,
+        format: None,
     };
     let mut upload = server.upload(&id).await;
     upload.request(&begin("abc")).await;

@@ -112,6 +112,21 @@ impl Program {
         matches!(self, Self::Line(program) if program.begins_with_client())
     }
 
+    /// The extra field with the header that the client is taken from, if the lines have no address
+    /// of their own.
+    pub(in crate::format) fn client_header(&self) -> Option<usize> {
+        let Self::Line(program) = self else { return None };
+        program.values.iter().find_map(|value| match value.sink {
+            Sink::ForwardedFor { extra } => Some(extra),
+            _ => None,
+        })
+    }
+
+    /// Whether the client is that of a header.
+    pub(in crate::format) fn has_client_of_header(&self) -> bool {
+        self.client_header().is_some()
+    }
+
     /// Whether path and query come from one value, the request target, in every line.
     ///
     /// If so, a reader of blocks interns the target instead of its parts. JSON formats may have the

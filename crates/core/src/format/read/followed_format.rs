@@ -10,6 +10,7 @@
 use std::sync::Arc;
 
 use crate::format::compiled::Format;
+use crate::format::line_options::with_options;
 use crate::format::notation::w3c;
 use crate::format::program::Program;
 use crate::format::program::delimited::Directives;
@@ -197,7 +198,10 @@ impl FollowedFormat {
     /// The format of `list`, or one without values if it cannot be compiled or a limit is reached.
     fn format_of(&mut self, list: &str, required_field: Option<&str>) -> Arc<Format> {
         let unknown = || match w3c::compile(FIELDS) {
-            Ok(format) => Arc::new(format.with_name(self.base.name())),
+            Ok(format) => {
+                let format = format.with_name(self.base.name());
+                with_options(Arc::new(format), self.base.line_options())
+            }
             Err(_) => self.base.clone(),
         };
         let has_required =
@@ -222,7 +226,8 @@ impl FollowedFormat {
                 if self.known.len() == KNOWN_MAX {
                     self.known.remove(0);
                 }
-                let format = Arc::new(format.with_name(self.base.name()));
+                let format = format.with_name(self.base.name());
+                let format = with_options(Arc::new(format), self.base.line_options());
                 self.known.push(format.clone());
                 format
             }

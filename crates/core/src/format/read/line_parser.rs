@@ -83,7 +83,10 @@ impl LineParser {
         let is_bare =
             format.wrapper().is_none() && format.head().is_none() && format.envelopes().is_empty();
         let fast_path = match format.program() {
-            Program::Line(program) if is_bare => QuotedLine::of(program),
+            // The usual lines have their clients in their place.
+            Program::Line(program) if is_bare && format.client_rule().is_none() => {
+                QuotedLine::of(program)
+            }
             _ => None,
         };
         let state = LineState { year_reference_s: format.year_reference(), ..Default::default() };
@@ -227,10 +230,14 @@ impl LineParser {
         }
         record.clear(self.format.extra_fields().len());
         self.state.time = TimeParts::default();
-        if !self.format.envelopes().is_empty() {
-            return self.parse_enveloped(line, decoded, record);
+        match self.format.envelopes().is_empty() {
+            true => self.parse_unenveloped(line, decoded, record),
+            false => self.parse_enveloped(line, decoded, record),
+        }?;
+        if let Some((source, choice)) = self.format.client_rule() {
+            source.apply(choice, record);
         }
-        self.parse_unenveloped(line, decoded, record)
+        Ok(())
     }
 
     /// Reads the JSON objects around a line, and the line.

@@ -224,3 +224,15 @@ impl HeadText<'_> {
         }
     }
 }
+
+impl Format {
+    /// The names of the fields whose values have no name in the log: `extra_1`, `extra_before_1`.
+    pub fn unnamed_fields(&self) -> Vec<&str> {
+        let fields = self.extra_fields().iter().filter(|_| self.is_surrounded());
+        let is_unnamed = |name: &&str| {
+            let number = name.strip_prefix("extra_before_").or(name.strip_prefix("extra_"));
+            number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+        };
+        fields.map(String::as_str).filter(is_unnamed).collect()
+    }
+}

@@ -37,6 +37,7 @@ use self::drift::{FormatChange, FormatDrift};
 use super::companions::{add_error_logs, companions_of, detected_max, known_companions};
 use super::compiled::Format;
 use super::detect::detect;
+use super::line_options::{LineOptions, with_options};
 use super::placeholder::placeholder;
 use super::read::followed_format::FollowedFormat;
 use crate::schema::RecordKind;
@@ -75,8 +76,21 @@ pub enum FormatChoice {
         /// Formats of other lines that are known already; those after the seventh are ignored.
         companions: Vec<Arc<Format>>,
     },
+    /// As `Detect`, with options for all lines.
+    DetectWith(Arc<LineOptions>),
     /// None, because the lines are not read as records. No time is spent on a search.
     Unread,
+}
+
+impl FormatChoice {
+    /// The options of all lines, if there are some.
+    pub fn line_options(&self) -> Option<Arc<LineOptions>> {
+        match self {
+            Self::Detect | Self::Unread => None,
+            Self::DetectWith(options) => Some(options.clone()),
+            Self::Forced(format) | Self::Known { format, .. } => format.line_options().cloned(),
+        }
+    }
 }
 
 /// The knowledge that a [`FormatTracker`] has of its source beforehand.
@@ -150,6 +164,8 @@ pub struct FormatTracker {
     is_forced: bool,
     companions: Arc<[Arc<Format>]>,
     options: TrackerOptions,
+    /// What was stated about all lines.
+    line_options: Option<Arc<LineOptions>>,
     drift: Option<FormatDrift>,
     /// Formats that the source had before a drift. If one returns, it resumes here, so that its
     /// directives yield the same compiled formats again and their number stays bounded.
@@ -256,11 +272,17 @@ impl FormatTracker {
 
     /// A tracker at the start of a source. `now_s` is the current time in seconds since 1970.
     pub fn new(choice: FormatChoice, options: TrackerOptions, now_s: i64) -> Self {
-        let with_year = |format| with_log_year(format, options.written_s, now_s);
+        let line_options = choice.line_options();
+        let with_year = |format| {
+            let format = with_options(format, line_options.as_ref());
+            with_log_year(format, options.written_s, now_s)
+        };
         let known = |format| State::Known(FollowedFormat::new(with_year(format)));
         let is_forced = matches!(choice, FormatChoice::Forced(_) | FormatChoice::Unread);
         let (state, companions) = match choice {
-            FormatChoice::Detect => (State::Unknown(placeholder(), 0), Vec::new()),
+            FormatChoice::Detect | FormatChoice::DetectWith(_) => {
+                (State::Unknown(placeholder(), 0), Vec::new())
+            }
             FormatChoice::Unread => {
                 (State::Unknown(placeholder(), DETECTION_BYTES_MAX), Vec::new())
             }
@@ -273,7 +295,8 @@ impl FormatTracker {
         let companions = companions.into_iter().map(with_year).collect();
         let watches_drift = options.watches_drift && !is_forced;
         let options = TrackerOptions { watches_drift, ..options };
-        Self { state, is_forced, companions, options, drift: None, earlier: Vec::new() }
+        let (drift, earlier) = (None, Vec::new());
+        Self { state, is_forced, companions, options, line_options, drift, earlier }
     }
 
     /// Whether lines that are not in the format may be in others: it is known and not forced.
@@ -367,9 +390,8 @@ impl FormatTracker {
         };
         let parsed_share = best.parsed_lines as f64 / best.lines.max(1) as f64;
         let companions = companions_of(&best.format, bytes);
-        let with_year = |format| with_log_year(format, self.options.written_s, now_s);
-        self.companions = companions.into_iter().map(with_year).collect();
-        let format = with_log_year(best.format.clone(), self.options.written_s, now_s);
+        self.companions = self.prepared(companions, now_s);
+        let format = self.prepare(best.format.clone(), now_s);
         if self.options.watches_drift {
             self.drift = Some(FormatDrift::new(Some(&format), best.parsed_lines as usize));
         }
@@ -409,7 +431,7 @@ impl FormatTracker {
         };
         let FormatChange { start, format, parsed_share } = change;
         let at = last.start + start;
-        let format = with_log_year(format, self.options.written_s, now_s);
+        let format = self.prepare(format, now_s);
         self.change_format(&format, now_s);
         let mut spans = Vec::new();
         if start > 0 {
@@ -448,7 +470,16 @@ impl FormatTracker {
         companions.extend(self.companions.iter().filter(is_other).cloned());
         companions.truncate(detected_max(format));
         add_error_logs(format, &mut companions);
-        let with_year = |format| with_log_year(format, self.options.written_s, now_s);
-        self.companions = companions.into_iter().map(with_year).collect();
+        self.companions = self.prepared(companions, now_s);
+    }
+
+    /// The format with the options of all lines, and with its year.
+    fn prepare(&self, format: Arc<Format>, now_s: i64) -> Arc<Format> {
+        let format = with_options(format, self.line_options.as_ref());
+        with_log_year(format, self.options.written_s, now_s)
+    }
+
+    fn prepared(&self, formats: Vec<Arc<Format>>, now_s: i64) -> Arc<[Arc<Format>]> {
+        formats.into_iter().map(|format| self.prepare(format, now_s)).collect()
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use weir_core::{
     Block, CompanionSearch, FollowedFormat, Format, LineDetector, LineOutcome, LogReader,
+    UnparsedLine,
 };
 use weir_observe::mark;
 use weir_sync::Lock;
@@ -187,6 +188,7 @@ impl<S: LineSink, C> LineProduct<'_, S, C> {
                 match self.find_format(bare, job, visit, has_turn) {
                     Unmatched::Unparsed => {
                         visit.counts.unparsed_lines += 1;
+                        keep_sample(&mut visit.counts, bare);
                         self.sink.take(&line, None, &mut visit.output);
                     }
                     Unmatched::Joined(format) => {
@@ -339,5 +341,14 @@ impl SpanReader {
     fn add(&mut self, companion: Arc<Format>) {
         self.log.add_companion(companion.clone());
         self.companions.push(companion);
+    }
+}
+
+/// Keeps the start of an unparsed line, if few were kept of the block: they tell what the text is.
+fn keep_sample(counts: &mut BlockCounts, bare: &[u8]) {
+    if counts.samples.len() < UnparsedLine::PER_BLOCK_MAX {
+        let text = bare[..bare.len().min(UnparsedLine::BYTES_MAX)].to_vec();
+        let (line, at, reason) = (counts.lines, 0, String::new());
+        counts.samples.push(UnparsedLine { line, at, reason, text });
     }
 }

@@ -1,0 +1,23 @@
+//! What a person states about all lines of some logs, beside their format.
+
+use std::sync::Arc;
+
+use super::client_choice::ClientChoice;
+use super::compiled::Format;
+
+/// Options of all lines, whatever their format.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LineOptions {
+    /// Which address is the client.
+    pub client: Option<ClientChoice>,
+}
+
+/// Gives a format the options of all lines, if there are some and it has not got them.
+pub(super) fn with_options(format: Arc<Format>, options: Option<&Arc<LineOptions>>) -> Arc<Format> {
+    match options {
+        Some(options) if format.line_options() != Some(options) => {
+            Arc::new(format.with_line_options(options))
+        }
+        _ => format,
+    }
+}
