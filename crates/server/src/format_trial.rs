@@ -80,11 +80,11 @@ pub(crate) async fn read_again(
         return Err(Refusal::NotAgain(why));
     }
     let (path, numbers) = file_of(session, &source)?;
-    let (sender, begun) = oneshot::channel();
+    let (removed, begun) = oneshot::channel();
     let intake = ReplacingIntake {
         pipeline,
         session: session.clone(),
-        before: Lock::new(Some((numbers, sender))),
+        before: Lock::new(Some(Replaced { numbers, removed })),
     };
     let reading = tokio::task::spawn_blocking(move || {
         read_inputs(&intake, &[Input::File(path)], &format, 1).into_iter().next()
@@ -106,22 +106,30 @@ pub(crate) async fn read_again(
 struct ReplacingIntake {
     pipeline: Arc<Pipeline>,
     session: Arc<Session>,
-    /// The numbers of the sources, and who waits for their removal.
-    before: Lock<Option<(Vec<u32>, oneshot::Sender<Result<(), Refusal>>)>>,
+    /// `None` after they were removed.
+    before: Lock<Option<Replaced>>,
+}
+
+/// Sources that are to be removed.
+#[derive(Debug)]
+struct Replaced {
+    numbers: Vec<u32>,
+    /// Receives whether they were still there.
+    removed: oneshot::Sender<Result<(), Refusal>>,
 }
 
 impl Intake for ReplacingIntake {
     fn open(&self, options: SourceOptions) -> SourceWriter {
         let writer = self.pipeline.open(options);
-        if let Some((numbers, sender)) = self.before.lock().take() {
-            let removed = numbers.into_iter().map(|number| self.session.remove_source(number));
-            let result = removed.reduce(Result::or).unwrap_or(Ok(()));
+        if let Some(Replaced { numbers, removed }) = self.before.lock().take() {
+            let results = numbers.into_iter().map(|number| self.session.remove_source(number));
+            let result = results.reduce(Result::or).unwrap_or(Ok(()));
             if result.is_err() {
                 // Another request has replaced them already.
                 let _ = self.session.remove_source(writer.progress().number());
             }
             // A client that has gone needs no answer.
-            let _ = sender.send(result);
+            let _ = removed.send(result);
         }
         writer
     }

@@ -583,12 +583,6 @@ impl Format {
         self.suggestion.as_deref()
     }
 
-    /// Whether the format is a known one with values after its lines or parts before them, which
-    /// were found in the log.
-    pub(super) fn is_surrounded(&self) -> bool {
-        self.suggestion.is_some()
-    }
-
     /// The program that reads the lines.
     pub(super) fn program(&self) -> &Program {
         &self.program

@@ -226,6 +226,12 @@ impl HeadText<'_> {
 }
 
 impl Format {
+    /// Whether the format is a known one with values after its lines or parts before them, which
+    /// were found in the log.
+    pub(in crate::format) fn is_surrounded(&self) -> bool {
+        self.suggested_definition().is_some()
+    }
+
     /// The names of the fields whose values have no name in the log: `extra_1`, `extra_before_1`.
     pub fn unnamed_fields(&self) -> Vec<&str> {
         let fields = self.extra_fields().iter().filter(|_| self.is_surrounded());
