@@ -40,6 +40,7 @@ mod modsecurity;
 mod networks;
 mod nginx;
 mod parse;
+mod plain_rate;
 mod presets;
 mod report;
 mod rule;

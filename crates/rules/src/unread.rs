@@ -4,6 +4,7 @@
 use weir_core::nearest_name;
 
 use crate::error::RuleError;
+use crate::plain_rate;
 use crate::windows::{Word, lines};
 
 /// The number of words of a text that are compared with those of known languages.
@@ -28,7 +29,7 @@ const UNREAD: [(&str, &str, &str); 21] = [
     ("dynamicipsecurity", "IIS", CLIENT),
     ("evasive.max-conns", "lighttpd", "limit 10 requests at once by client"),
     ("max-src-conn-rate", "pf", CLIENT),
-    ("ufw", "UFW", CLIENT),
+    ("ufw", "UFW", UFW),
     ("firewall-cmd", "firewalld", CLIENT),
     ("delay_pools", "Squid", CLIENT),
     ("throttle(", "Rack::Attack", CLIENT),
@@ -36,37 +37,53 @@ const UNREAD: [(&str, &str, &str); 21] = [
 ];
 
 const CLIENT: &str = "limit 100 requests in 1m by client";
+const UFW: &str =
+    "iptables -A INPUT -p tcp --dport 443 -m recent --update --seconds 30 --hitcount 6 -j DROP";
 const LOGIN: &str = "limit 20 requests in 10m by client where path~'^/login'";
 const BUCKET: &str = "limit 10 requests in 1s by client as token-bucket burst 20";
 const NGINX: &str =
     "limit_req_zone $binary_remote_addr zone=one:10m rate=10r/s; limit_req zone=one burst=20;";
 
-/// Words of the languages that are read. A word that is nearly one of them is a slip.
-const READ: [&str; 23] = [
-    "limit_req_zone",
-    "limit_req",
-    "limit_conn_zone",
-    "limit_conn",
-    "limit-rps",
-    "rate_limit",
-    "stick-table",
-    "http-request",
-    "rateLimit",
-    "DOSPageCount",
-    "DOSPageInterval",
-    "DOSSiteCount",
-    "SecRule",
-    "failregex",
-    "maxretry",
-    "findtime",
-    "RateBasedStatement",
-    "requests_per_period",
-    "rateLimitThreshold",
-    "allow",
-    "deny",
-    "leakspeed",
-    "groupby",
+/// Words of the languages that are read, with a whole rule of each. A text that has one of them and
+/// is in none of the languages lacks a part; a word that is nearly one of them is a slip.
+const READ: [(&[&str], &str, &str); 9] = [
+    (&["limit_req_zone", "limit_req", "limit_conn_zone", "limit_conn"], "nginx", NGINX),
+    (&["limit-rps"], "ingress-nginx", "nginx.ingress.kubernetes.io/limit-rps: \"5\""),
+    (
+        &["rate_limit"],
+        "Caddy, in which a `{` ends its line",
+        "rate_limit {\n  zone NAME {\n    key {remote_host}\n    events 10\n    window 10s\n  }\n}",
+    ),
+    (
+        &["stick-table", "http-request"],
+        "HAProxy",
+        "stick-table type ip size 100k expire 30s store http_req_rate(10s)\n\
+         http-request track-sc0 src\n\
+         http-request deny if { sc_http_req_rate(0) gt 20 }",
+    ),
+    (&["rateLimit"], "Traefik", "rateLimit:\n  average: 100\n  burst: 50"),
+    (
+        &["DOSPageCount", "DOSPageInterval", "DOSSiteCount"],
+        "mod_evasive",
+        "DOSPageCount 5\nDOSPageInterval 1\nDOSBlockingPeriod 10",
+    ),
+    (&["SecRule"], "ModSecurity", "SecRule ARGS \"@rx <script\" \"id:1,phase:2,deny\""),
+    (
+        &["failregex", "maxretry", "findtime"],
+        "fail2ban",
+        "[NAME]\nfailregex = ^<HOST> .* 401 \nmaxretry = 5\nfindtime = 10m",
+    ),
+    (
+        &["leakspeed", "groupby"],
+        "CrowdSec",
+        "type: leaky\nname: NAME\ndescription: WORDS\nfilter: evt.Meta.log_type == 'http_access-log'\n\
+         groupby: evt.Meta.source_ip\ncapacity: 5\nleakspeed: 10s",
+    ),
 ];
+
+/// Further words of languages that are read, for slips.
+const ALSO_READ: [&str; 5] =
+    ["RateBasedStatement", "requests_per_period", "rateLimitThreshold", "allow", "deny"];
 
 /// Directives of nginx beside limits. A text with one of them is a configuration without a limit.
 const OF_NGINX: [&str; 12] = [
@@ -100,9 +117,19 @@ pub(crate) fn error(text: &str) -> RuleError {
              `{nearest}`"
         ));
     }
+    let known = words().find_map(|word| {
+        let parts = READ.iter().find(|(names, ..)| names.contains(&bare(word)));
+        Some((word, parts?))
+    });
+    if let Some((word, (_, language, whole))) = known {
+        return word.error(format_args!(
+            "this is a word of {language}, but a part of the rule is missing; a whole one is such \
+             as:\n{whole}"
+        ));
+    }
     let slip = words().find_map(|word| {
-        let name = word.text.trim_matches(|next| "\"':;={}".contains(next));
-        Some((word, nearest_name(name, READ)?))
+        let names = READ.iter().flat_map(|(names, ..)| names.iter().copied());
+        Some((word, nearest_name(bare(word), names.chain(ALSO_READ))?))
     });
     if let Some((word, name)) = slip {
         return word.error(format_args!(
@@ -111,11 +138,21 @@ pub(crate) fn error(text: &str) -> RuleError {
         ));
     }
     let first = words().next().map_or(0..0, |word| word.range());
-    let message = format!(
-        "this is none of the languages that Weir reads: {LANGUAGES}; the nearest is Weir's own, such \
-         as `{CLIENT}`"
-    );
+    let message = match plain_rate::limit_of(text) {
+        Some(limit) => format!(
+            "this is none of the languages that Weir reads; in Weir's own it may be `{limit}`"
+        ),
+        None => format!(
+            "this is none of the languages that Weir reads: {LANGUAGES}; the nearest is Weir's own, \
+             such as `{CLIENT}`"
+        ),
+    };
     RuleError::new(first, message)
+}
+
+/// A word without the signs that stand around names.
+fn bare(word: Word<'_>) -> &str {
+    word.text.trim_matches(|next| "\"':;={}".contains(next))
 }
 
 /// The languages, for messages.
@@ -134,7 +171,7 @@ fn unread(word: Word<'_>) -> Option<(Word<'_>, &'static str, &'static str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{READ, UNREAD, error, is_of_nginx};
+    use super::{ALSO_READ, READ, UNREAD, error, is_of_nginx};
     use crate::files::RuleFiles;
     use crate::parse::parse_rules;
 
@@ -159,8 +196,20 @@ mod tests {
             let error = parse_rules(text, "name", None, &RuleFiles::default()).expect_err(text);
             assert!(error.message.contains(&format!("the nearest is `{nearest}`")), "{error}");
         }
-        for word in READ {
+        for word in ALSO_READ {
             assert!(error(word).message.contains(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn what_a_part_of_a_rule_lacks_is_shown() {
+        for (names, language, whole) in READ {
+            parse_rules(whole, "name", None, &RuleFiles::default()).expect(whole);
+            for name in names {
+                let error = error(&format!("# a comment\n{name} = 1"));
+                assert!(error.message.contains(language), "{name}: {error}");
+                assert!(error.message.ends_with(whole), "{name}: {error}");
+            }
         }
     }
 

@@ -17,7 +17,7 @@ pub(crate) struct RulesArguments {
     pub(super) rule_files: Vec<PathBuf>,
 
     /// The text of a rule, such as the lines of a limit in an nginx.conf
-    #[arg(long = "rule-text", value_name = "TEXT")]
+    #[arg(long = "rule-text", value_name = "TEXT", allow_hyphen_values = true)]
     pub(super) rule_texts: Vec<String>,
 
     /// The language of the rules [default: detected from their text]

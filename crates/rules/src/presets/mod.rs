@@ -72,7 +72,7 @@ pub(crate) fn parse(
         Family::Varnish => varnish::parse(text)?,
         Family::Iptables => firewall::parse_iptables(text)?,
         Family::Nft => firewall::parse_nft(text)?,
-        _ => cloud::parse(text)?,
+        _ => cloud::parse(text, budget)?,
     };
     let rule = |preset: Preset| WindowRule::new(preset.limit, name, family, preset.notes);
     Ok(presets.into_iter().map(rule).collect())
