@@ -233,9 +233,12 @@ client.
 nginx logs a list for `$upstream_addr`, `$upstream_status` and the like after a retry, `502, 200`. It is
 one value, in quotes or without, and times of upstreams are added up.
 
-A user with spaces is refused if it begins with a dash or holds an address or a date, or if its words
-are host names: these belong to the values beside it, of a line that has one value more than the
-definition.
+While a format is looked for, a user with spaces is refused if it begins with a dash or holds an address or a
+date, or if its words are host names: these belong to the values beside it, of a line that has one value more
+than the definition. But a client chooses its user, nginx logs it even if nobody has asked for one, and
+`203.0.113.5 - -` is a user too. So if a format is given, or found and most lines have other users, everything
+between the dash after the client's address and the time is the user: no user changes another field or hides
+its line. Words before the client's lines are no format of their own then.
 
 ## Requests
 

@@ -193,6 +193,7 @@ impl CompanionSearch {
             return None;
         };
         let joining = with_options(joining.clone(), own.line_options());
+        let joining = Format::with_any_user(&joining);
         let joining = with_log_year(joining, self.written_s, now_s);
         self.joined.push(joining.clone());
         Some(joining)

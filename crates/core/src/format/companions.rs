@@ -14,6 +14,8 @@
 
 use std::sync::Arc;
 
+use memchr::memmem;
+
 use super::catalog::known_formats;
 use super::compiled::Format;
 use super::detect::{BYTES_MAX, Candidate, detect};
@@ -38,7 +40,10 @@ pub(super) fn companions_of(own: &Arc<Format>, first_lines: &[u8]) -> Vec<Arc<Fo
     let mut left = unread_lines(own, first_lines);
     while !left.is_empty() && companions.len() < detected_max(own) {
         let candidates = detect(&left).candidates;
-        let joining = candidates.into_iter().find(|candidate| joins(candidate, own, &companions));
+        let joining = candidates.into_iter().find(|candidate| {
+            joins(candidate, own, &companions)
+                && !is_after_users(candidate, own, &companions, &left)
+        });
         let Some(Candidate { format, .. }) = joining else { break };
         left = unread_lines(&format, &left);
         companions.push(format);
@@ -85,6 +90,32 @@ fn joins(candidate: &Candidate, own: &Format, companions: &[Arc<Format>]) -> boo
         && !is_same(format, own)
         && !companions.iter().any(|companion| is_same(format, companion))
         && can_join(format)
+}
+
+/// Whether what stands before the known lines of a format may be the users of other lines: with the user
+/// `203.0.113.5 - -` a client could write a line that seems to have two words before another client.
+fn is_after_users(
+    candidate: &Candidate,
+    own: &Format,
+    companions: &[Arc<Format>],
+    left: &[u8],
+) -> bool {
+    let format = &candidate.format;
+    let has_users = || own.has_user() || companions.iter().any(|companion| companion.has_user());
+    if format.head().is_none() || !has_users() {
+        return false;
+    }
+    let is_after_user = |line: &[u8]| {
+        let inside = format.wrapper().and_then(|wrapper| wrapper.inside(line));
+        let line = inside.as_deref().unwrap_or(line);
+        let start = memmem::find(line, b" [").unwrap_or(line.len());
+        memmem::find_iter(&line[..start], b" - ").count() > 1
+    };
+    let mut reader = LogReader::new(format.clone());
+    let mut is_read =
+        |line: &[u8]| reader.read(line, |_, outcome| matches!(outcome, LineOutcome::Record(_)));
+    let lines = Lines::new(left).filter(|line| is_read(line.bytes) && !is_after_user(line.bytes));
+    (lines.count() as u64) < lines_min(format, own)
 }
 
 /// How many lines of a format have to be seen before it joins. One is enough unless it may be a

@@ -516,6 +516,11 @@ impl Format {
         self.program = program;
     }
 
+    /// Sets the program for lines of the same values.
+    pub(super) fn set_program(&mut self, program: Program) {
+        self.program = program;
+    }
+
     /// Sets [`Self::suggested_definition`].
     pub(super) fn set_suggestion(&mut self, suggestion: String) {
         self.suggestion = Some(suggestion);

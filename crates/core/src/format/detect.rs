@@ -364,7 +364,8 @@ fn wrapper_of(bytes: &[u8]) -> Option<Wrapper> {
 ///
 /// For a format that the user has given: to show how well it fits before the log is read.
 pub fn try_format(format: &Format, bytes: &[u8]) -> Candidate {
-    let mut attempt = Attempt::new(&Arc::new(format.clone()), bytes, 0);
+    let format = Format::with_any_user(&Arc::new(format.clone()));
+    let mut attempt = Attempt::new(&format, bytes, 0);
     attempt.read_up_to(LINES_MAX);
     attempt.candidate
 }
@@ -373,6 +374,8 @@ pub fn try_format(format: &Format, bytes: &[u8]) -> Candidate {
 struct Attempt<'a> {
     candidate: Candidate,
     reader: LogReader,
+    /// The lines that the format refuses for their users alone.
+    refused: RefusedUsers,
     labels: Labels,
     /// The lines that have not been read.
     lines: Lines<'a>,
@@ -388,12 +391,28 @@ impl<'a> Attempt<'a> {
         let reader = LogReader::new(Arc::clone(format));
         let (candidate, lines) = (Candidate::new(format), Lines::new(bytes));
         let labels = Labels::of(format);
-        Self { candidate, reader, labels, lines, number: lines_before + 1, bytes_read: 0 }
+        let number = lines_before + 1;
+        Self {
+            candidate,
+            reader,
+            refused: RefusedUsers::default(),
+            labels,
+            lines,
+            number,
+            bytes_read: 0,
+        }
     }
 
     /// The candidate, which matches no line if the values contradict the names of its fields.
     fn into_candidate(self) -> Candidate {
         let mut candidate = self.candidate;
+        let refused = self.refused;
+        if candidate.parsed_lines > refused.parsed_lines {
+            candidate.format = Format::with_any_user(&candidate.format);
+            candidate.parsed_lines += refused.parsed_lines;
+            candidate.fields += refused.fields;
+            candidate.mismatches.retain(|mismatch| !refused.first_lines.contains(&mismatch.line));
+        }
         if let Some(reason) = self.labels.contradiction() {
             (candidate.parsed_lines, candidate.fields) = (0, 0);
             let reason = reason.to_owned();
@@ -421,11 +440,15 @@ impl<'a> Attempt<'a> {
 
     fn read_line(&mut self, line: &[u8], number: u64) {
         let (candidate, labels) = (&mut self.candidate, &mut self.labels);
+        let refused = &mut self.refused;
         let is_directive = self.reader.read(line, |parser, outcome| {
-            if let LineOutcome::Unparsed(mismatch) = &outcome
-                && candidate.mismatches.len() < MISMATCHES_MAX
-            {
-                candidate.closeness += nearness(parser, line, *mismatch);
+            if let LineOutcome::Unparsed(mismatch) = &outcome {
+                if parser.format().refuses_user(*mismatch) {
+                    refused.read(parser.format(), line, number);
+                }
+                if candidate.mismatches.len() < MISMATCHES_MAX {
+                    candidate.closeness += nearness(parser, line, *mismatch);
+                }
             }
             if let LineOutcome::Record(record) = &outcome {
                 labels.add(record);
@@ -437,6 +460,37 @@ impl<'a> Attempt<'a> {
             candidate.lines += 1;
             candidate.parsed_lines += 1;
             candidate.fields += 1;
+        }
+    }
+}
+
+/// Lines that a format refuses for their users alone. If they are fewer than the others, clients have
+/// chosen these users; otherwise they show that the lines have another format.
+#[derive(Default)]
+struct RefusedUsers {
+    reader: Option<LogReader>,
+    parsed_lines: u64,
+    fields: u64,
+    /// The numbers of the first lines.
+    first_lines: Vec<u64>,
+}
+
+impl RefusedUsers {
+    /// Reads a line as the format of a log reads it.
+    fn read(&mut self, format: &Arc<Format>, line: &[u8], number: u64) {
+        let new = || LogReader::new(Format::with_any_user(format));
+        let fields =
+            self.reader.get_or_insert_with(new).read(line, |parser, outcome| match outcome {
+                LineOutcome::Record(record) => {
+                    Some(fields_filled(record, parser.format().extra_fields().len()))
+                }
+                _ => None,
+            });
+        let Some(fields) = fields else { return };
+        self.parsed_lines += 1;
+        self.fields += fields;
+        if self.first_lines.len() < MISMATCHES_MAX {
+            self.first_lines.push(number);
         }
     }
 }

@@ -66,6 +66,7 @@ mod read;
 mod surroundings;
 mod tracker;
 mod unread;
+mod users;
 
 pub use catalog::{FormatNotes, format_by_name, format_notes, known_formats};
 pub use client_choice::ClientChoice;

@@ -17,6 +17,7 @@ mod format_raw_quotes;
 mod format_support;
 mod format_surroundings;
 mod format_tracker;
+mod format_users;
 mod format_wrappers;
 mod histogram;
 mod late_values;

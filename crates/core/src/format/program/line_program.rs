@@ -13,10 +13,12 @@
 //! A line is read once, from left to right, without backtracking. So the cost is linear in the
 //! length of the line, whatever a client has sent.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use memchr::{memchr, memmem};
 
+use super::long_user::LongUser;
 use super::mismatch::{Explanation, Mismatch, Reason};
 use super::raw_quotes::RawQuotes;
 use super::sink::{LineState, Sink};
@@ -35,6 +37,8 @@ pub(in crate::format) struct LineProgram {
     pub(in crate::format) tail: Option<Tail>,
     /// How lines are read whose quotes the server has not escaped.
     raw_quotes: Option<RawQuotes>,
+    /// How lines are read whose users look like other values, if the format is known to be theirs.
+    long_user: Option<LongUser>,
 }
 
 /// One value and its end.
@@ -311,7 +315,7 @@ fn find_text_before_number(line: &[u8], start: usize, text: &[u8]) -> Option<usi
 /// The first unescaped quote from `start` on. An escaped one follows an odd number of
 /// backslashes.
 #[inline]
-fn find_quote(line: &[u8], start: usize) -> Option<usize> {
+pub(super) fn find_quote(line: &[u8], start: usize) -> Option<usize> {
     let mut from = start;
     loop {
         let at = from + memchr(b'"', &line[from..])?;
@@ -326,7 +330,8 @@ fn find_quote(line: &[u8], start: usize) -> Option<usize> {
 impl LineProgram {
     /// A program of these values, without a tail.
     pub(in crate::format) fn new(prefix: Vec<u8>, values: Vec<Value>) -> Self {
-        let mut program = Self { prefix: prefix.into(), values, tail: None, raw_quotes: None };
+        let mut program =
+            Self { prefix: prefix.into(), values, tail: None, raw_quotes: None, long_user: None };
         program.raw_quotes = RawQuotes::of(&program);
         program
     }
@@ -338,12 +343,32 @@ impl LineProgram {
         record: &mut Record<'a>,
         state: &mut LineState,
     ) -> Result<(), Mismatch> {
-        let outcome = self.parse_escaped(line, record, state);
-        match (outcome, self.raw_quotes) {
-            (Err(mismatch), Some(raw_quotes)) => {
-                raw_quotes.read(self, line, record, state).ok_or(mismatch)
+        let Err(mismatch) = self.parse_escaped(line, record, state) else { return Ok(()) };
+        if let Some(raw_quotes) = self.raw_quotes
+            && raw_quotes.read(self, line, record, state).is_some()
+        {
+            return Ok(());
+        }
+        if let Some(long_user) = &self.long_user
+            && self.is_about_user(mismatch)
+            && let Some(end) = long_user.read(self, line, record, state)
+            && self.read_rest(line, end, record, state).is_ok()
+        {
+            return Ok(());
+        }
+        Err(mismatch)
+    }
+
+    /// Whether the user of a line, or where it ends, may be why the line does not match.
+    pub(in crate::format) fn is_about_user(&self, mismatch: Mismatch) -> bool {
+        let is_user =
+            |index: usize| self.values.get(index).is_some_and(|value| value.sink == Sink::User);
+        match mismatch.reason {
+            Reason::Value(index) | Reason::Unended(index) => {
+                let index = usize::from(index);
+                is_user(index) || index.checked_sub(1).is_some_and(is_user)
             }
-            (outcome, _) => outcome,
+            _ => false,
         }
     }
 
@@ -356,6 +381,18 @@ impl LineProgram {
         state: &mut LineState,
     ) -> Result<(), Mismatch> {
         let at = self.read_values(line, record, state)?;
+        self.read_rest(line, at, record, state)
+    }
+
+    /// Reads what stands after the last value, which ends at `at`.
+    #[inline]
+    fn read_rest<'a>(
+        &self,
+        line: &'a [u8],
+        at: usize,
+        record: &mut Record<'a>,
+        state: &mut LineState,
+    ) -> Result<(), Mismatch> {
         match &self.tail {
             _ if at == line.len() => Ok(()),
             Some(tail) => tail.read(line, at, record, state),
@@ -384,9 +421,23 @@ impl LineProgram {
         record: &mut Record<'a>,
         state: &mut LineState,
     ) -> Result<usize, Mismatch> {
-        let (_, mut at) =
+        let (_, at) =
             expect(line, 0, &self.prefix).map_err(|at| Mismatch::new(at, Reason::Prefix))?;
-        for (index, value) in self.values[..values].iter().enumerate() {
+        self.read_range(0..values, line, at, record, state)
+    }
+
+    /// Reads these values, of which the first begins at `at`. Returns the offset after them.
+    #[inline]
+    pub(super) fn read_range<'a>(
+        &self,
+        range: Range<usize>,
+        line: &'a [u8],
+        mut at: usize,
+        record: &mut Record<'a>,
+        state: &mut LineState,
+    ) -> Result<usize, Mismatch> {
+        let first = range.start;
+        for (index, value) in (first..).zip(&self.values[range]) {
             let (end, next) = value
                 .end
                 .find(line, at)
@@ -437,6 +488,13 @@ impl LineProgram {
             has_space && sink.fields() == [Field::Client]
         });
         is_client && self.prefix.is_empty()
+    }
+
+    /// The same program for lines that are known to be its own, whatever their users are. `None` if no
+    /// client chooses what stands in the place of a user.
+    pub(in crate::format) fn with_any_user(&self) -> Option<Self> {
+        let long_user = Some(LongUser::of(self)?);
+        Some(Self { long_user, ..self.clone() })
     }
 
     /// The same program for lines that go on after the last value, which ends at a space then.

@@ -34,6 +34,7 @@ pub(super) mod head;
 pub(super) mod json;
 pub(super) mod keyed;
 pub(super) mod line_program;
+mod long_user;
 pub(super) mod mismatch;
 pub(super) mod packed;
 pub(super) mod quoted_line;

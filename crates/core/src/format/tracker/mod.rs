@@ -286,7 +286,7 @@ impl FormatTracker {
             FormatChoice::Unread => {
                 (State::Unknown(placeholder(), DETECTION_BYTES_MAX), Vec::new())
             }
-            FormatChoice::Forced(format) => (known(format), Vec::new()),
+            FormatChoice::Forced(format) => (known(Format::with_any_user(&format)), Vec::new()),
             FormatChoice::Known { format, companions } => {
                 let companions = known_companions(&format, companions);
                 (known(format), companions)
