@@ -5,10 +5,12 @@
 //! buckets together, and the result is the same as if it had been counted in the coarser step.
 //! For that, counts by week are kept by day: see [`Step::grain`].
 
+mod counting;
+mod room;
+
 use std::borrow::Cow;
 
 use super::step::Step;
-use crate::column::{Segment, Selection, Times};
 use crate::value::Zone;
 
 const SECOND_NS: i64 = 1_000_000_000;
@@ -178,16 +180,6 @@ impl Histogram {
         }
         Cow::Owned(sums)
     }
-
-    /// Adds the selected rows of a segment. `groups` has the group of each selected row, in row
-    /// order.
-    pub(super) fn update(&mut self, segment: &Segment, selection: &Selection, groups: &[u8]) {
-        let Some(times) = segment.times() else { return };
-        if !self.count_in_one_bucket(times, groups) {
-            self.count(times, selection, groups);
-        }
-    }
-
     /// Makes room for all buckets in a range of times, so that adding rows within the range moves
     /// no counts.
     pub(super) fn make_room(&mut self, (first_ns, last_ns): (i64, i64)) {
@@ -200,81 +192,6 @@ impl Histogram {
         fresh.make_room(range_ns);
         (&self.zone, self.buckets_max, self.groups, self.step)
             == (&fresh.zone, fresh.buckets_max, fresh.groups, fresh.step)
-    }
-
-    /// Counts the rows if all of them fall into one bucket, as in most short segments. Returns
-    /// false and counts nothing if they may not.
-    fn count_in_one_bucket(&mut self, times: &Times, groups: &[u8]) -> bool {
-        let (first_ns, last_ns) = times.range_ns();
-        let unix_s = first_ns.div_euclid(SECOND_NS);
-        let is_inside = |own: &Self| {
-            let (from_ns, until_ns) = own.bounds_ns(unix_s, own.bucket(unix_s, own.grain()));
-            from_ns <= first_ns && last_ns < until_ns
-        };
-        if groups.is_empty() || !is_inside(self) || times.has_absent() {
-            return false;
-        }
-        self.cover(unix_s, unix_s);
-        self.add_run(self.row(self.bucket(unix_s, self.grain())), groups);
-        true
-    }
-
-    fn count(&mut self, times: &Times, selection: &Selection, groups: &[u8]) {
-        let instants = times.instants();
-        // Neighbouring records often fall into the same bucket. So the codes of its times are kept,
-        // and the rows of a run are counted together, without an addition to memory for each.
-        let (mut first, mut until, mut row) = (0, 0, 0);
-        let (mut start, mut end) = (0, 0);
-        instants.codes().for_each(selection, |code| {
-            if !(first..until).contains(&code) {
-                self.add_run(row, groups.get(start..end).unwrap_or_default());
-                start = end;
-                match instants.decode(code) {
-                    Some(number) => {
-                        let unix_s = Times::decode_instant(number).div_euclid(SECOND_NS);
-                        // If a clock is set back across the border of a bucket, a time within the
-                        // range can have a local time outside it.
-                        self.cover(unix_s, unix_s);
-                        let bucket = self.bucket(unix_s, self.grain());
-                        row = self.row(bucket);
-                        let (from_ns, until_ns) = self.bounds_ns(unix_s, bucket);
-                        let [from, last] = [from_ns, until_ns - 1].map(Times::encode_instant);
-                        (first, until) = match instants.code_range(from, last) {
-                            Some((first, last)) => (first, last.saturating_add(1)),
-                            None => (0, 0),
-                        };
-                    }
-                    // A record without a time is in no bucket.
-                    None => start += 1,
-                }
-            }
-            end += 1;
-        });
-        self.add_run(row, groups.get(start..end).unwrap_or_default());
-    }
-
-    /// Counts records that fall into one bucket, by their groups. `row` is the place of the bucket
-    /// in `counts`.
-    fn add_run(&mut self, row: usize, groups: &[u8]) {
-        /// Fewer are added one by one: the lanes have to be cleared and added up.
-        const LANES_MIN: usize = 512;
-        let Some(counts) = self.counts.get_mut(row..row + self.groups) else { return };
-        if groups.len() < LANES_MIN {
-            groups.iter().for_each(|group| counts[usize::from(*group)] += 1);
-            return;
-        }
-        // Neighbours often have the same group: see `count_in_lanes` in `packed_tally`.
-        let mut lanes = [[0u32; 256]; 4];
-        let (fours, rest) = groups.as_chunks::<4>();
-        for four in fours {
-            for (lane, group) in lanes.iter_mut().zip(four) {
-                lane[usize::from(*group)] += 1;
-            }
-        }
-        rest.iter().for_each(|group| lanes[0][usize::from(*group)] += 1);
-        for lane in lanes {
-            counts.iter_mut().zip(lane).for_each(|(sum, count)| *sum += u64::from(count));
-        }
     }
 
     /// Adds the counts of another histogram with the same zone, limit and groups.
@@ -401,135 +318,6 @@ impl Histogram {
         let row = self.row(bucket);
         for (sum, count) in self.counts[row..].iter_mut().zip(counts) {
             *sum += count;
-        }
-    }
-
-    fn len(&self) -> usize {
-        self.counts.len() / self.groups
-    }
-
-    /// The length of the buckets in `counts`.
-    #[inline]
-    fn grain(&self) -> Step {
-        self.step.grain()
-    }
-
-    #[inline]
-    fn is_even(&self, step: Step) -> bool {
-        step.nominal_s() <= self.even_step_s
-    }
-
-    /// Returns the number of the bucket that contains an instant. Even steps are numbered by
-    /// elapsed time, as on a clock that never changes; longer steps by local time.
-    fn bucket(&self, unix_s: i64, step: Step) -> i64 {
-        let offset_s = match self.is_even(step) {
-            true => self.zone.initial_offset_s(),
-            false => self.zone.offset_s(unix_s),
-        };
-        step.bucket(unix_s + i64::from(offset_s))
-    }
-
-    /// Converts a bucket number of a grain to that of a step that is at least as long.
-    fn rebucket(&self, bucket: i64, from: Step, to: Step) -> i64 {
-        if from == to {
-            return bucket;
-        }
-        if self.is_even(from) {
-            return self.bucket(self.start_of(bucket, from), to);
-        }
-        to.bucket(from.start_s(bucket))
-    }
-
-    /// Returns the first instant of a bucket.
-    fn start_of(&self, bucket: i64, step: Step) -> i64 {
-        let local_s = step.start_s(bucket);
-        match self.is_even(step) {
-            true => local_s - i64::from(self.zone.initial_offset_s()),
-            false => self.zone.instant_of_local(local_s),
-        }
-    }
-
-    /// Returns a range of instants around `unix_s` that all fall into the same bucket of `counts`.
-    /// The range is the bucket, cut off at the nearest changes of the zone offset.
-    fn bounds_ns(&self, unix_s: i64, bucket: i64) -> (i64, i64) {
-        let grain = self.grain();
-        let [start_s, end_s] = [bucket, bucket + 1].map(|bucket| grain.start_s(bucket));
-        let (from, until) = if self.is_even(grain) {
-            let offset_s = i64::from(self.zone.initial_offset_s());
-            (start_s - offset_s, end_s - offset_s)
-        } else {
-            let (span_from, span_until, offset_s) = self.zone.span(unix_s);
-            let offset_s = i64::from(offset_s);
-            ((start_s - offset_s).max(span_from), (end_s - offset_s).min(span_until))
-        };
-        (from.saturating_mul(SECOND_NS), until.saturating_mul(SECOND_NS))
-    }
-
-    /// Makes room for a range of instants, with coarser steps if necessary.
-    fn cover(&mut self, first_s: i64, last_s: i64) {
-        self.cover_with(|own, step| (own.bucket(first_s, step), own.bucket(last_s, step)));
-    }
-
-    /// Makes room for a range of buckets of the current grain, with coarser steps if necessary.
-    fn cover_buckets(&mut self, first: i64, last: i64) {
-        let from = self.grain();
-        self.cover_with(|own, step| {
-            (own.rebucket(first, from, step), own.rebucket(last, from, step))
-        });
-    }
-
-    /// Makes room for a range, with coarser steps if necessary. `range` returns the numbers of its
-    /// first and last bucket in a step.
-    fn cover_with(&mut self, range: impl Fn(&Self, Step) -> (i64, i64)) {
-        let range_in = |own: &Self, step: Step| {
-            let (a, b) = range(own, step);
-            (a.min(b), a.max(b))
-        };
-        let fits = |own: &Self, step: Step| {
-            let (mut first, mut last) = range_in(own, step);
-            if let Some((own_first, own_last)) = own.bucket_range() {
-                first = first.min(own.rebucket(own_first, own.grain(), step));
-                last = last.max(own.rebucket(own_last, own.grain(), step));
-            }
-            last - first < own.buckets_max as i64
-        };
-        let steps = std::iter::successors(Some(self.step), |step| step.next());
-        let step = steps.take_while(|step| !fits(self, *step)).last();
-        // The longest step has room for every possible time.
-        let step = step.map_or(self.step, |short| short.next().unwrap_or(short));
-        let (first, last) = range_in(self, step.grain());
-        self.coarsen_to(step);
-        self.extend(first, last);
-    }
-
-    fn extend(&mut self, first: i64, last: i64) {
-        if self.counts.is_empty() {
-            self.first = first;
-        }
-        let before = (self.first - first).max(0) as usize * self.groups;
-        if before > 0 {
-            self.counts.splice(0..0, std::iter::repeat_n(0, before));
-            self.first = first;
-        }
-        let buckets = (last - self.first + 1).max(0) as usize;
-        if buckets > self.len() {
-            self.counts.resize(buckets * self.groups, 0);
-        }
-    }
-
-    fn coarsen_to(&mut self, step: Step) {
-        if step <= self.step {
-            return;
-        }
-        let from = self.grain();
-        self.step = step;
-        if self.grain() == from {
-            return;
-        }
-        let old_first = self.first;
-        let old = std::mem::take(&mut self.counts);
-        for (bucket, counts) in (old_first..).zip(old.chunks_exact(self.groups)) {
-            self.add(self.rebucket(bucket, from, self.grain()), counts);
         }
     }
 }

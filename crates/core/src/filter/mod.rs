@@ -16,6 +16,7 @@ mod bounds;
 mod clause;
 mod compiled;
 mod condition;
+mod leaf;
 mod pattern;
 mod predicate;
 

@@ -9,23 +9,25 @@
 //! interning a column of a batch hides the latency of memory, see [`crate::values`].
 
 mod left;
+mod memory;
+mod resolving;
+mod sealing;
 
-use std::ops::DerefMut;
 use std::sync::Arc;
 
 use super::left_lines::LeftLines;
-use super::read_block::{Columns, LateIds, OwnIds, ReadBlock, ResolvedBlock};
+use super::read_block::{Columns, ReadBlock};
 use super::target_columns::{self, TargetColumns};
 use super::text_column::TextColumn;
 use super::unwrapped::UnwrappedBlock;
 use crate::block::{Block, BlockLimits};
-use crate::column::{Codes, ColumnData, Numbers, Segment, Times};
+use crate::column::Segment;
 use crate::field::Field;
 use crate::format::{Format, LineParser, Mismatch, PackedRecords, unparsed_reason};
 use crate::line::{IndexedLine, Line, Lines, StructuralIndex};
 use crate::record::Record;
-use crate::schema::{ColumnId, RecordKind};
-use crate::values::{BATCH, Generations, InFlightGuard, PendingSegment, Values};
+use crate::schema::RecordKind;
+use crate::values::{BATCH, Generations, InFlightGuard, Values};
 
 /// Reads blocks of one format, in three steps that let many readers share one [`Values`]:
 ///
@@ -355,103 +357,6 @@ impl BlockReader {
         }
     }
 
-    /// Later blocks may add more before this one is resolved.
-    fn own_ids(&self) -> OwnIds {
-        OwnIds {
-            text: self.columns.iter().map(TextColumn::ids).collect(),
-            target: self.target.as_ref().map(TargetColumns::ids).unwrap_or_default(),
-        }
-    }
-
-    fn count_late(&mut self, columns: &Columns) -> LateIds {
-        let count = |(column, ids): (&mut TextColumn, &Vec<u32>)| {
-            column.has_remainder().then(|| column.count_late(ids.iter().copied()))
-        };
-        let target = self.target.as_mut().map(|target| target.count_late(&columns.targets));
-        LateIds {
-            text: self.columns.iter_mut().zip(&columns.text).map(count).collect(),
-            target: target.unwrap_or_default(),
-        }
-    }
-
-    /// Finds the shared ids of values in `read` that are new to this reader but known to others.
-    ///
-    /// This step is optional and needs only shared access to the values. It leaves less work to
-    /// [`Self::resolve`], which needs exclusive access.
-    ///
-    /// Many readers may do it at the same time, out of the order of the blocks.
-    ///
-    /// It changes no result: a value that is not found now is found by [`Self::resolve`].
-    pub fn look_up(&mut self, read: &ReadBlock, values: &Values) {
-        for (column, ids) in self.columns.iter_mut().zip(&read.ids.text) {
-            column.look_up(*ids, values);
-        }
-        if let Some(target) = &mut self.target {
-            target.look_up(read.ids.target, values);
-        }
-    }
-
-    /// Finds the shared ids of all values in `read` that were new to this reader, or had none.
-    /// Calls `values` only if there are any, to get exclusive access for a short time.
-    pub fn resolve<V: DerefMut<Target = Values>>(
-        &mut self,
-        mut read: ReadBlock,
-        values: impl FnOnce() -> V,
-    ) -> ResolvedBlock {
-        if !self.is_resolved(&read) {
-            self.resolve_with(&mut read, &mut values());
-        }
-        ResolvedBlock(read)
-    }
-
-    fn is_resolved(&self, read: &ReadBlock) -> bool {
-        let columns = &mut self.columns.iter().zip(&read.ids.text);
-        (self.has_noted_offset || read.first_offset_s.is_none())
-            && columns.all(|(column, ids)| column.is_resolved(*ids))
-            && self.target.as_ref().is_none_or(|target| target.is_resolved(read.ids.target))
-    }
-
-    fn resolve_with(&mut self, read: &mut ReadBlock, values: &mut Values) {
-        values.note_offset(read.first_offset_s);
-        self.has_noted_offset |= read.first_offset_s.is_some();
-        let late = std::mem::take(&mut read.late);
-        let rows = read.columns.text.iter().zip(late.text);
-        for ((column, ids), (rows, late)) in self.columns.iter_mut().zip(&read.ids.text).zip(rows) {
-            let rows = rows.iter().copied();
-            column.resolve(*ids, values, |column| late.unwrap_or_else(|| column.count_late(rows)));
-        }
-        if let Some(target) = &mut self.target {
-            target.resolve(&read.columns.targets, read.ids.target, late.target, values);
-        }
-    }
-
-    /// Packs the columns of a block.
-    ///
-    /// Needs no access to the values. Columns that no row has are left out. When the last block in
-    /// flight is sealed, a reader that has become large forgets the values of its largest columns.
-    pub fn seal(&mut self, resolved: ResolvedBlock) -> PendingSegment {
-        let ResolvedBlock(mut read) = resolved;
-        let segment = Segment {
-            kind: self.kind,
-            rows: read.columns.line_starts.len(),
-            source: read.source,
-            block_offset: read.block_offset,
-            line_start: Codes::pack_ids(&read.columns.line_starts),
-            columns: self.seal_columns(&mut read),
-        };
-        self.spare = Some(read.columns);
-        self.unsealed -= 1;
-        if self.unsealed == 0 {
-            self.guard = None;
-            if self.is_outdated {
-                self.forget_all();
-            } else if self.is_large() {
-                self.forget();
-            }
-        }
-        PendingSegment::new(segment, read.guard)
-    }
-
     /// Reads a block of source number `source` in all steps, for a caller that owns the values and
     /// does not sweep them.
     ///
@@ -474,87 +379,6 @@ impl BlockReader {
         let read = self.read(block, source);
         let resolved = self.resolve(read, || values);
         self.seal(resolved).into_segment()
-    }
-
-    /// Returns the packed columns that some row has, in the order of their ids.
-    fn seal_columns(&mut self, read: &mut ReadBlock) -> Vec<(ColumnId, ColumnData)> {
-        let mut columns = self.seal_text(read);
-        for (field, numbers) in self.numbers.iter().zip(&read.columns.numbers) {
-            let data = Numbers::pack(numbers).map(ColumnData::Number);
-            columns.extend(data.map(|data| (field.column(), data)));
-        }
-        if self.has_time {
-            let times = Times::pack(&read.columns.instants, &read.columns.offsets);
-            let data = times.map(|times| ColumnData::Time(Box::new(times)));
-            columns.extend(data.map(|data| (Field::Time.column(), data)));
-        }
-        // Several fields share one column only if there are too many, see
-        // `Schema::add_text_column`. The column gets the first of them: the sort is stable.
-        columns.sort_by_key(|(id, _)| *id);
-        columns.dedup_by_key(|(id, _)| *id);
-        columns
-    }
-
-    fn seal_text(&mut self, read: &mut ReadBlock) -> Vec<(ColumnId, ColumnData)> {
-        let columns = self.columns.iter().zip(&mut read.columns.text);
-        let mut text: Vec<_> =
-            columns.map(|(column, ids)| (column.column, column.seal(ids))).collect();
-        if let Some(target) = &mut self.target {
-            text.extend(target.seal(&read.columns.targets, read.ids.target));
-        }
-        let present = |(id, codes): (ColumnId, Option<Codes>)| Some((id, ColumnData::Text(codes?)));
-        text.into_iter().filter_map(present).collect()
-    }
-
-    /// Returns the memory of the values that this reader remembers, in bytes.
-    ///
-    /// Not included are the columns of the block that is being read.
-    pub fn memory_bytes(&self) -> usize {
-        let columns: usize = self.columns.iter().map(TextColumn::memory_bytes).sum();
-        columns + self.target.as_ref().map_or(0, TargetColumns::memory_bytes)
-    }
-
-    /// Returns whether the reader remembers so many values that it should forget some.
-    ///
-    /// Blocks in flight refer to the remembered values, so the reader can forget them only when all
-    /// blocks are sealed.
-    pub fn is_large(&self) -> bool {
-        self.is_outdated || self.memory_bytes() > self.remembered_bytes_max
-    }
-
-    /// Begins a block. If a new generation of ids has begun, the reader forgets its ids. While
-    /// other blocks wait to be sealed, it continues with those ids: the blocks keep the old
-    /// generation from ending.
-    fn enter(&mut self) -> InFlightGuard {
-        let guard = self.generations.enter();
-        if guard.generation() != self.generation {
-            if let Some(old) = &self.guard {
-                self.is_outdated = true;
-                return old.clone();
-            }
-            self.forget_all();
-            self.generation = guard.generation();
-        }
-        self.guard.get_or_insert_with(|| guard.clone());
-        guard
-    }
-
-    fn forget_all(&mut self) {
-        self.is_outdated = false;
-        self.columns.iter_mut().for_each(TextColumn::forget);
-        self.target.iter_mut().for_each(TargetColumns::forget);
-    }
-
-    /// Forgets the columns that exceed their share of the memory.
-    #[cold]
-    fn forget(&mut self) {
-        let share = self.remembered_bytes_max / (self.columns.len() + 1);
-        for column in self.columns.iter_mut().filter(|column| column.memory_bytes() > share) {
-            column.forget();
-        }
-        if let Some(target) = self.target.as_mut().filter(|target| target.memory_bytes() > share) {
-            target.forget();
-        }
     }
 }
 
