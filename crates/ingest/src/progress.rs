@@ -1,27 +1,29 @@
 //! The progress of a source.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, MutexGuard, OnceLock};
-use std::time::Duration;
-
-use tokio::sync::watch;
-use weir_core::{Format, ReadCounts, UnparsedLine};
-use weir_sync::Lock;
-
+mod block_counts;
 mod early_bytes;
+mod formats;
 mod misfit;
+mod parts;
 mod source_end;
 mod source_snapshot;
 
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use weir_core::{Format, ReadCounts};
+use weir_observe::WaitClock;
+use weir_sync::Lock;
+
+pub(crate) use self::block_counts::BlockCounts;
 pub use self::early_bytes::{EarlyBytes, HeldBytes};
 pub use self::source_end::SourceEnd;
 use self::source_snapshot::format_note;
 pub use self::source_snapshot::{SourceSample, SourceSnapshot};
-use crate::file_parts::{FileParts, FilePlace};
-use crate::file_span::FileSpan;
+use crate::file_parts::FileParts;
 use crate::packed_file::PackedFile;
-use crate::plain_file::PlainFile;
-use weir_observe::WaitClock;
 
 /// The state of one source, shared by its writer, the parsers and all observers.
 #[derive(Debug)]
@@ -103,22 +105,6 @@ pub enum Phase {
     Listening,
 }
 
-/// The counts that one block adds to its source.
-#[derive(Debug, Default)]
-pub(crate) struct BlockCounts {
-    pub(crate) lines: u64,
-    pub(crate) records: u64,
-    pub(crate) empty_lines: u64,
-    pub(crate) unparsed_lines: u64,
-    pub(crate) too_long_lines: u64,
-    pub(crate) samples: Vec<UnparsedLine>,
-    /// The records of each format.
-    pub(crate) by_format: Vec<(Arc<Format>, u64)>,
-}
-
-/// The most samples that are kept of a source: as many as a person would read.
-const SAMPLES_MAX: usize = 20;
-
 impl SourceProgress {
     pub(crate) fn new(name: &str, bytes_total: Option<u64>) -> Self {
         Self {
@@ -152,63 +138,6 @@ impl SourceProgress {
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name
-    }
-
-    /// Returns the place of the line at `offset` of the source in its plain file. `None` if the line comes from elsewhere or was unpacked, or if the file was
-    /// truncated since.
-    pub fn file_place(&self, offset: u64) -> Option<FilePlace> {
-        self.lock_parts().find(offset)
-    }
-
-    /// Returns where the parsed bytes of the source are on the disk, in their order. `None` if some
-    /// of them come from elsewhere or were unpacked, or if their file was truncated since.
-    pub fn file_spans(&self) -> Option<Vec<FileSpan>> {
-        let parsed = *self.parsed().borrow();
-        self.lock_parts().spans(parsed)
-    }
-
-    /// Returns the file on the disk that it was unpacked from, with other sources if it is an
-    /// archive.
-    pub fn packed_file(&self) -> Option<&Arc<PackedFile>> {
-        self.packed.get()
-    }
-
-    pub(crate) fn set_packed_file(&self, file: &Arc<PackedFile>) {
-        self.packed.get_or_init(|| file.clone());
-    }
-
-    /// Records that the bytes from `start` on are those of a file from `file_start` on.
-    pub(crate) fn add_part(&self, start: u64, file: &PlainFile, file_start: u64) {
-        self.lock_parts().add(start, file, file_start);
-    }
-
-    /// Forgets the parts of a file that was truncated.
-    pub(crate) fn forget_parts(&self, file: &PlainFile) {
-        self.lock_parts().forget(file);
-    }
-
-    /// Lets the lines be compared with what they were when they are read again.
-    pub(crate) fn keep_sums(&self) {
-        self.lock_parts().keep_sums();
-    }
-
-    /// Whether the bytes are summed, in their order.
-    pub(crate) fn keeps_sums(&self) -> bool {
-        self.lock_parts().keeps_sums()
-    }
-
-    /// Adds the bytes at an offset to the sums, if they are of a file.
-    pub(crate) fn sum(&self, offset: u64, bytes: &[u8]) {
-        self.lock_parts().sum(offset, bytes);
-    }
-
-    /// Records that the last file has no bytes of the source from an offset on.
-    pub(crate) fn end_part(&self, end: u64) {
-        self.lock_parts().end_part(end);
-    }
-
-    fn lock_parts(&self) -> MutexGuard<'_, FileParts> {
-        self.parts.lock()
     }
 
     /// Whether its input is packed, so that the offsets of its lines differ from those of the bytes
@@ -358,39 +287,6 @@ impl SourceProgress {
         self.removed.load(Ordering::Relaxed)
     }
 
-    /// Notes the zone offset of the first record with a time of block number `block`, unless an
-    /// earlier block had one.
-    pub(crate) fn note_offset(&self, block: u64, offset_s: impl FnOnce() -> Option<i32>) {
-        let mut state = self.state.lock();
-        if state.first_offset.is_none() {
-            state.first_offset = offset_s().map(|offset_s| (block, offset_s));
-        }
-    }
-
-    /// Returns the number of the block with its first record that has a time, and the zone offset
-    /// of that record in seconds.
-    pub(crate) fn first_offset(&self) -> Option<(u64, i32)> {
-        self.state.lock().first_offset
-    }
-
-    /// Whether some of its lines were read with a format of this name and definition.
-    pub(crate) fn has_used(&self, format: &Format) -> bool {
-        let is_same = |used: &Arc<Format>| {
-            used.name() == format.name() && used.definition() == format.definition()
-        };
-        let state = self.state.lock();
-        let counted = state.by_format.iter().map(|(format, _)| format);
-        state.formats.iter().chain(counted).any(is_same)
-    }
-
-    /// Returns the formats in its first block that has records, in the order in which they
-    /// appeared. They do not depend on how far the source is read.
-    pub fn first_formats(&self) -> Vec<Arc<Format>> {
-        let state = self.state.lock();
-        let first = state.by_format.iter().take(state.first_formats);
-        first.map(|(format, _)| format.clone()).collect()
-    }
-
     /// Sets how the source ended, unless it has already ended.
     pub fn set_end(&self, end: SourceEnd) {
         self.state.lock().end.get_or_insert(end);
@@ -434,26 +330,6 @@ impl SourceProgress {
         self.state.lock().compressed = true;
     }
 
-    pub(crate) fn set_format(&self, format: Arc<Format>, parsed_share: Option<f64>) {
-        let mut state = self.state.lock();
-        state.formats.push(format.clone());
-        state.format = Some((format, parsed_share));
-    }
-
-    /// Changes the format of the lines from `offset` on.
-    pub(crate) fn change_format(&self, format: Arc<Format>, parsed_share: f64, offset: u64) {
-        let mut state = self.state.lock();
-        let name = format.name();
-        let mut note = format!("from byte {offset} on it is read as {name}");
-        if let Some((before, _)) = &state.format {
-            note = format!("its lines no longer fit {}; {note}", before.name());
-        }
-        state.format_note = Some(note.clone());
-        state.news = Some(note);
-        state.formats.push(format.clone());
-        state.format = Some((format, Some(parsed_share)));
-    }
-
     /// Notes that the file was truncated, `unread` after it was last read.
     pub(crate) fn note_truncation(&self, unread: Duration) {
         let mut state = self.state.lock();
@@ -464,65 +340,6 @@ impl SourceProgress {
         if count.is_power_of_two() {
             state.news = state.truncation_note();
         }
-    }
-
-    /// Notes that lines from an offset on could not be read. Their block counts up to there, and
-    /// the blocks after it do not.
-    pub(crate) fn note_torn(&self, at: u64) {
-        let mut state = self.state.lock();
-        state.torn_at = Some(state.torn_at.map_or(at, |before| before.min(at)));
-    }
-
-    /// Notes that a block was dropped.
-    pub(crate) fn note_gap(&self) {
-        self.state.lock().has_gap = true;
-    }
-
-    /// Whether a block was dropped.
-    pub(crate) fn has_gap(&self) -> bool {
-        self.state.lock().has_gap
-    }
-
-    /// Adds the counts of a block that ends at `offset_end`. Blocks are counted in order, so that
-    /// line numbers are right. Returns the bytes that the block adds.
-    pub(crate) fn count(&self, read: &BlockCounts, offset_end: u64) -> u64 {
-        let mut state = self.state.lock();
-        let torn_at = state.torn_at.filter(|at| *at < offset_end);
-        state.has_gap |= torn_at.is_some();
-        let offset_end = torn_at.unwrap_or(offset_end);
-        let bytes = offset_end.saturating_sub(state.counts.bytes_read);
-        state.counts.bytes_read = offset_end;
-        let lines_before = state.counts.lines;
-        for sample in &read.samples {
-            if state.samples.len() == SAMPLES_MAX {
-                break;
-            }
-            state.samples.push(SourceSample {
-                line: lines_before + sample.line + 1,
-                column: sample.at as u64 + 1,
-                reason: sample.reason.clone(),
-                text: sample.text.clone(),
-            });
-        }
-        let is_first = state.by_format.is_empty();
-        for (format, records) in &read.by_format {
-            let is_same = |(known, _): &&mut (Arc<Format>, u64)| {
-                known.name() == format.name() && known.definition() == format.definition()
-            };
-            match state.by_format.iter_mut().find(is_same) {
-                Some((_, sum)) => *sum += records,
-                None => state.by_format.push((format.clone(), *records)),
-            }
-        }
-        if is_first {
-            state.first_formats = state.by_format.len();
-        }
-        state.counts.lines += read.lines;
-        state.counts.records += read.records;
-        state.counts.empty_lines += read.empty_lines;
-        state.counts.unparsed_lines += read.unparsed_lines;
-        state.counts.too_long_lines += read.too_long_lines;
-        bytes
     }
 
     /// Sets the offset up to which the source is parsed. Ends the source if its end was set for

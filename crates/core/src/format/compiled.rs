@@ -249,6 +249,12 @@ impl Format {
         &self.definition
     }
 
+    /// Whether both have the same name and definition, and so read lines alike but for the year of
+    /// times without one.
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        self.name == other.name && self.definition == other.definition
+    }
+
     /// The names of the format's text fields that are not a [`Field`]. Their order is that of
     /// the indexes which [`crate::Record::extra`] takes.
     ///

@@ -265,9 +265,7 @@ impl DataSet {
 
     /// The index of a format. Its columns are added if it is new.
     pub(crate) fn add_format(&self, format: &Arc<Format>) -> usize {
-        let is_same = |known: &Arc<Format>| {
-            known.name() == format.name() && known.definition() == format.definition()
-        };
+        let is_same = |known: &Arc<Format>| known.is_same_as(format);
         let formats = self.formats.read();
         if let Some(index) = formats.iter().position(is_same) {
             return index;
