@@ -2,20 +2,12 @@
 
 use std::collections::HashSet;
 
-use weir_rules::RuleReport;
 use weir_view::{KeySet, RuleComparison, RuleSide};
 
 use crate::rules::RuleAnswer;
 
 /// The maximum number of keys in a list.
 const LISTED_MAX: usize = 500;
-
-/// Returns the keys with a rejected request, certain or likely, those farthest over the limit
-/// first. A key may occur once for each limit of the rule.
-pub(crate) fn caught(report: &RuleReport) -> Vec<Box<[u8]>> {
-    let trips = report.trips.iter().filter(|trip| trip.is_likely());
-    trips.map(|trip| trip.key.clone().into_boxed_slice()).collect()
-}
 
 /// Compares the keys that the rules of two texts catch. Both must have been replayed over the same
 /// records, with [`RuleOptions::has_caught`](crate::RuleOptions::has_caught).

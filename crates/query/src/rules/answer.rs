@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::net::IpAddr;
 
 use weir_core::{LogSource, Snapshots};
-use weir_rules::{LimitSweep, LineTally, Replay, Rule};
+use weir_rules::{LimitSweep, LineTally, Replay, Rule, RuleReport};
 use weir_view::{ClientProfile, Collateral, LimitAdvice, ReplayedRule};
 
 use super::row_replay::{ReplayResult, RowReplay, RowsReplayed};
@@ -13,7 +13,6 @@ use crate::advice::{advice, grid};
 use crate::clients::ClientTraits;
 use crate::collateral::{collateral, good_peaks};
 use crate::limit_curve::limit_curve;
-use crate::rule_comparison::caught;
 use crate::snapshot_work::Interruption;
 use crate::source_lines::LineReport;
 use crate::suggested_setting::{KeyClient, suspects};
@@ -171,4 +170,11 @@ impl<D: Snapshots> RowReplay<'_, D> {
         let keys: Vec<&[u8]> = addresses.into_iter().map(str::as_bytes).collect();
         if keys.is_empty() { Ok(Vec::new()) } else { traits.profiles(self.work, &keys) }
     }
+}
+
+/// Returns the keys with a rejected request, certain or likely, those farthest over the limit
+/// first. A key may occur once for each limit of the rule.
+fn caught(report: &RuleReport) -> Vec<Box<[u8]>> {
+    let trips = report.trips.iter().filter(|trip| trip.is_likely());
+    trips.map(|trip| trip.key.clone().into_boxed_slice()).collect()
 }
