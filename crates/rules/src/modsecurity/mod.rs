@@ -17,6 +17,7 @@ mod operator;
 mod pcre;
 #[cfg(test)]
 mod reference_tests;
+mod request;
 mod rule_index;
 mod sec_rule;
 #[cfg(test)]

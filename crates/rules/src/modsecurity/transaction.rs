@@ -7,7 +7,8 @@ use weir_core::{PatternBudget, Record};
 
 use super::binding::Binding;
 use super::exclusion::{Control, EngineMode, Exclusion};
-use super::variable::{Request, Source, needed_field, variable};
+use super::request::Request;
+use super::variable::{Source, needed_field, variable};
 
 /// The most bytes of a variable's value. Rules may put a variable into itself again and again.
 pub(super) const VALUE_BYTES_MAX: usize = 64 << 10;
