@@ -7,25 +7,25 @@
 //! A clone copies the program, and is only made to change the name, the wrapper or the year of a
 //! format.
 
+pub(super) mod client_choice;
+pub(super) mod line_options;
+mod surroundings;
+mod times;
+
 use std::sync::Arc;
 
-use super::client_choice::{ClientChoice, ClientSource};
-use super::line_options::LineOptions;
+use self::client_choice::{ClientChoice, ClientSource};
+use self::line_options::LineOptions;
+pub(super) use self::surroundings::{ENVELOPES_MAX, IN_JSON};
 use super::program::Program;
 use super::program::delimited::Directives;
 use super::program::head::Head;
-use super::program::json::{Envelope, EnvelopeShape, UNREAD_MEMBERS};
+use super::program::json::{Envelope, UNREAD_MEMBERS};
 use super::program::tail::MORE_VALUES;
 use super::program::wrapper::Wrapper;
 use crate::field::Field;
 use crate::record::{FieldAccessor, RecordFields, UnknownField};
 use crate::schema::RecordKind;
-
-/// The most JSON objects, one in a member of the other, around a line.
-pub(super) const ENVELOPES_MAX: usize = 3;
-
-/// What stands between the name of a format and the path of the member that holds its lines.
-pub(super) const IN_JSON: &str = " in JSON:";
 
 /// A compiled log format: its name, its fields, and the program that reads its lines.
 ///
@@ -120,88 +120,6 @@ impl Format {
             program.kind = kind;
         }
         self
-    }
-
-    /// The format of the same lines inside a wrapper, such as `COMBINED in SYSLOG`.
-    ///
-    /// Returns `None` if the lines are wrapped already, and if directives stand between them.
-    ///
-    /// The fields of the wrapper become extra fields, and its time is that of the record if the
-    /// lines have none.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use weir_core::{Field, Format, Wrapper};
-    ///
-    /// let plain = Format::parse("$remote_addr $status")?;
-    /// let wrapped = plain.wrapped_in(Wrapper::Syslog).unwrap();
-    /// assert_eq!(wrapped.name(), "custom in SYSLOG");
-    /// assert!(wrapped.fills(Field::Time) && !plain.fills(Field::Time));
-    /// assert!(wrapped.wrapped_in(Wrapper::Syslog).is_none());
-    /// # Ok::<(), weir_core::FormatError>(())
-    /// ```
-    pub fn wrapped_in(&self, wrapper: Wrapper) -> Option<Self> {
-        if self.wrapper.is_some() || !self.program.can_be_wrapped() {
-            return None;
-        }
-        let mut format = self.clone();
-        format.name = format!("{} in {}", self.name, wrapper.name());
-        format.wrapper = Some(wrapper);
-        format.wrapper_extra = self.extra_fields.len();
-        if let Some(suggestion) = &mut format.suggestion {
-            suggestion.push_str(&format!(" in {}", wrapper.name()));
-        }
-        let added = wrapper.extra_fields().iter().map(|name| (*name).to_owned());
-        format.extra_fields.extend(added);
-        if wrapper.has_time() && !self.fills(Field::Time) {
-            format.takes_wrapper_time = true;
-            format.fields.push(Field::Time);
-        }
-        Some(format)
-    }
-
-    /// The format of the same lines inside a member of JSON objects; `None` if there are
-    /// [`ENVELOPES_MAX`] objects around them already, directives between them, or docker's object.
-    ///
-    /// The other members become extra fields, and the time of the object that of the record if the lines
-    /// have none.
-    pub(super) fn in_envelope(&self, shape: EnvelopeShape) -> Option<Self> {
-        let is_escaped = self.wrapper.is_some_and(Wrapper::is_escaped);
-        if self.envelopes.len() == ENVELOPES_MAX || is_escaped || !self.program.can_be_quoted() {
-            return None;
-        }
-        let takes_time = !self.fills(Field::Time);
-        let mut format = self.clone();
-        format.name = format!("{}{IN_JSON}{}", self.name, shape.line);
-        if let Some(suggestion) = &mut format.suggestion {
-            suggestion.push_str(&format!("{IN_JSON}{}", shape.line));
-        }
-        let fields = shape.fields.iter();
-        let indices: Vec<_> = fields.map(|(name, _)| format.add_extra_field(name)).collect();
-        let more = format.add_extra_field(MORE_VALUES);
-        let envelope = Envelope::new(shape, &indices, Some(more), takes_time);
-        if envelope.has_time() {
-            format.fields.push(Field::Time);
-        }
-        format.envelopes.insert(0, Arc::new(envelope));
-        Some(format)
-    }
-
-    /// The JSON objects around each line, the outermost first.
-    pub(super) fn envelopes(&self) -> &[Arc<Envelope>] {
-        &self.envelopes
-    }
-
-    /// The same format for other lines that stand where those of `own` stand: in its wrapper, and in its
-    /// JSON objects.
-    pub(super) fn surrounded_as(&self, own: &Self) -> Option<Self> {
-        let format = match own.wrapper {
-            Some(wrapper) => self.wrapped_in(wrapper)?,
-            None => self.clone(),
-        };
-        let mut shapes = own.envelopes.iter().rev().map(|envelope| envelope.shape.clone());
-        shapes.try_fold(format, |format, shape| format.in_envelope(shape))
     }
 
     /// Makes members of JSON objects, given by name and path, extra fields, and the further ones one more.
@@ -373,33 +291,6 @@ impl Format {
         self.program.has_request_target()
     }
 
-    /// The same format for a log that has no line much later than `unix_s`, in seconds since
-    /// 1970.
-    ///
-    /// Times without a year, as syslog writes them, get the latest year that puts them at most
-    /// one day after `unix_s`. Without a reference their year is 1972, a leap year that no log
-    /// has.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use weir_core::{Format, LineParser, Record, format_rfc3339};
-    ///
-    /// let written_s = 1_767_225_660; // 2026-01-01T00:01:00Z
-    /// let format = Format::parse("$remote_addr $status in SYSLOG")?;
-    /// assert!(format.lacks_year());
-    /// let mut parser = LineParser::new(Arc::new(format.with_year_reference(written_s)));
-    /// let mut record = Record::new();
-    /// parser.parse(b"Dec 31 23:59:59 web nginx: ::1 200", &mut record).unwrap();
-    /// assert_eq!(format_rfc3339(record.time.unwrap()), "2025-12-31T23:59:59Z");
-    /// # Ok::<(), weir_core::FormatError>(())
-    /// ```
-    pub fn with_year_reference(mut self, unix_s: i64) -> Self {
-        self.year_reference_s = Some(unix_s);
-        self
-    }
-
     /// The same format with options for all lines. A format without the field that a choice of the
     /// client names keeps its client.
     pub fn with_line_options(&self, options: &Arc<LineOptions>) -> Self {
@@ -423,32 +314,6 @@ impl Format {
         self.client_source.as_ref().zip(self.options.as_ref()?.client.as_ref())
     }
 
-    /// The reference that [`Self::with_year_reference`] has set, in seconds since 1970.
-    pub fn year_reference(&self) -> Option<i64> {
-        self.year_reference_s
-    }
-
-    /// Whether times have no year, so that [`Self::with_year_reference`] matters.
-    pub fn lacks_year(&self) -> bool {
-        self.takes_wrapper_time || self.program.lacks_year()
-    }
-
-    /// Whether the log says that its times are local to the machine that wrote it, in a zone that
-    /// it does not name. They are read as UTC.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use weir_core::Format;
-    ///
-    /// assert!(Format::parse("#Fields: date-local time-local c-ip")?.has_local_times());
-    /// assert!(!Format::parse("#Fields: date time c-ip")?.has_local_times());
-    /// # Ok::<(), weir_core::FormatError>(())
-    /// ```
-    pub fn has_local_times(&self) -> bool {
-        self.has_local_times
-    }
-
     /// The members of a JSON log that have the name of a duration and numbers without a unit. Each is an
     /// extra field.
     ///
@@ -467,11 +332,6 @@ impl Format {
     /// Sets [`Self::unitless_members`].
     pub(super) fn set_unitless_members(&mut self, members: Vec<String>) {
         self.unitless_members = members;
-    }
-
-    /// Sets [`Self::has_local_times`].
-    pub(super) fn set_local_times(&mut self) {
-        self.has_local_times = true;
     }
 
     /// The same format with another name.

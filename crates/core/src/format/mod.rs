@@ -46,7 +46,6 @@
 //! proportion to its length; detection reads at most 1,000 lines or 256 KiB with each known format.
 
 mod catalog;
-mod client_choice;
 mod companion_search;
 mod companions;
 mod compiled;
@@ -54,7 +53,6 @@ mod detect;
 mod error;
 mod inference;
 mod layout;
-mod line_options;
 mod members;
 mod nearest;
 mod nearness;
@@ -69,15 +67,15 @@ mod unread;
 mod users;
 
 pub use catalog::{FormatNotes, format_by_name, format_notes, known_formats};
-pub use client_choice::ClientChoice;
 pub use companion_search::{CompanionSearch, LineDetector};
 pub use compiled::Format;
+pub use compiled::client_choice::ClientChoice;
+pub use compiled::line_options::LineOptions;
 pub(crate) use detect::unparsed_reason;
 pub use detect::{Candidate, Detection, LineMismatch, detect, try_format};
 pub use error::FormatError;
 pub use inference::{SuggestedFormat, suggest_format};
 pub use layout::RecordLayout;
-pub use line_options::LineOptions;
 pub use program::mismatch::Mismatch;
 pub(crate) use program::packed::PackedRecords;
 pub use program::wrapper::Wrapper;

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use crate::format::compiled::Format;
-use crate::format::line_options::with_options;
+use crate::format::compiled::line_options::with_options;
 use crate::format::notation::w3c;
 use crate::format::program::Program;
 use crate::format::program::delimited::Directives;

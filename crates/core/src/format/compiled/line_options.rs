@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use super::Format;
 use super::client_choice::ClientChoice;
-use super::compiled::Format;
 
 /// Options of all lines, whatever their format.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -13,7 +13,10 @@ pub struct LineOptions {
 }
 
 /// Gives a format the options of all lines, if there are some and it has not got them.
-pub(super) fn with_options(format: Arc<Format>, options: Option<&Arc<LineOptions>>) -> Arc<Format> {
+pub(in crate::format) fn with_options(
+    format: Arc<Format>,
+    options: Option<&Arc<LineOptions>>,
+) -> Arc<Format> {
     match options {
         Some(options) if format.line_options() != Some(options) => {
             Arc::new(format.with_line_options(options))

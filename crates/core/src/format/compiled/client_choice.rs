@@ -15,7 +15,7 @@
 //! the list are trusted, the client is the leftmost. If the value has no address, the client is that
 //! of the connection.
 
-use super::compiled::Format;
+use super::Format;
 use crate::field::Field;
 use crate::record::{FieldAccessor, Record};
 use crate::value::{AddressBlock, Client};
@@ -60,7 +60,7 @@ impl ClientChoice {
     }
 
     /// The name of the value that has the client, among the names of a format's fields.
-    pub(super) fn source_among<'a>(&'a self, names: &'a [String]) -> Option<&'a str> {
+    pub(in crate::format) fn source_among<'a>(&'a self, names: &'a [String]) -> Option<&'a str> {
         match &self.field {
             Some(field) => Some(field),
             None => FORWARDED_FOR.into_iter().find(|name| names.iter().any(|one| one == name)),
@@ -68,17 +68,17 @@ impl ClientChoice {
     }
 
     /// Whether an address is one of a proxy.
-    pub(super) fn is_trusted(&self, address: &[u8]) -> bool {
+    pub(in crate::format) fn is_trusted(&self, address: &[u8]) -> bool {
         AddressBlock::any_contains(&self.trusted, address)
     }
 
     /// Whether there are networks of proxies.
-    pub(super) fn has_networks(&self) -> bool {
+    pub(in crate::format) fn has_networks(&self) -> bool {
         !self.trusted.is_empty()
     }
 
     /// The client of a list of addresses.
-    pub(super) fn client_of<'a>(&self, list: &'a [u8]) -> Option<&'a [u8]> {
+    pub(in crate::format) fn client_of<'a>(&self, list: &'a [u8]) -> Option<&'a [u8]> {
         if self.trusted.is_empty() {
             return Client::of_header(list).map(|client| client.host);
         }
@@ -97,13 +97,13 @@ impl ClientChoice {
 
 /// Where a format has the addresses that a [`ClientChoice`] chooses among.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ClientSource {
+pub(in crate::format) struct ClientSource {
     /// The value with the addresses of proxies and the client.
-    pub(super) value: FieldAccessor,
+    pub(in crate::format) value: FieldAccessor,
     /// The address of the connection, if the line has it beside the value.
-    pub(super) connection: Option<FieldAccessor>,
+    pub(in crate::format) connection: Option<FieldAccessor>,
     /// The extra field for the address of the connection, if it is not the client.
-    pub(super) peer: usize,
+    pub(in crate::format) peer: usize,
 }
 
 /// The text of a field as it is in the line.
@@ -121,7 +121,7 @@ const PEER: &str = "peer";
 impl ClientSource {
     /// The source of a choice in a format, which gets the fields that it needs. `None` if the format
     /// lacks the chosen field.
-    pub(super) fn of(choice: &ClientChoice, format: &mut Format) -> Option<Self> {
+    pub(in crate::format) fn of(choice: &ClientChoice, format: &mut Format) -> Option<Self> {
         let value = format.accessor(choice.source_among(format.extra_fields())?).ok()?;
         let has_own = format.fills(Field::Client) && !format.program().has_client_of_header();
         let before = format.extra_fields().iter().position(|name| name == PEER);
@@ -137,7 +137,7 @@ impl ClientSource {
     }
 
     /// Sets the client of a record by a choice.
-    pub(super) fn apply(&self, choice: &ClientChoice, record: &mut Record<'_>) {
+    pub(in crate::format) fn apply(&self, choice: &ClientChoice, record: &mut Record<'_>) {
         let connection = self.connection.and_then(|it| text(record, it));
         let is_proxy = connection.is_none_or(|address| choice.is_trusted(address));
         let client = text(record, self.value).and_then(|value| choice.client_of(value));

@@ -1,0 +1,99 @@
+//! What stands around the lines of a format: a wrapper, or JSON objects.
+
+use std::sync::Arc;
+
+use super::Format;
+use crate::field::Field;
+use crate::format::program::json::{Envelope, EnvelopeShape};
+use crate::format::program::tail::MORE_VALUES;
+use crate::format::program::wrapper::Wrapper;
+
+/// The most JSON objects, one in a member of the other, around a line.
+pub(in crate::format) const ENVELOPES_MAX: usize = 3;
+
+/// What stands between the name of a format and the path of the member that holds its lines.
+pub(in crate::format) const IN_JSON: &str = " in JSON:";
+
+impl Format {
+    /// The format of the same lines inside a wrapper, such as `COMBINED in SYSLOG`.
+    ///
+    /// Returns `None` if the lines are wrapped already, and if directives stand between them.
+    ///
+    /// The fields of the wrapper become extra fields, and its time is that of the record if the
+    /// lines have none.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::{Field, Format, Wrapper};
+    ///
+    /// let plain = Format::parse("$remote_addr $status")?;
+    /// let wrapped = plain.wrapped_in(Wrapper::Syslog).unwrap();
+    /// assert_eq!(wrapped.name(), "custom in SYSLOG");
+    /// assert!(wrapped.fills(Field::Time) && !plain.fills(Field::Time));
+    /// assert!(wrapped.wrapped_in(Wrapper::Syslog).is_none());
+    /// # Ok::<(), weir_core::FormatError>(())
+    /// ```
+    pub fn wrapped_in(&self, wrapper: Wrapper) -> Option<Self> {
+        if self.wrapper.is_some() || !self.program.can_be_wrapped() {
+            return None;
+        }
+        let mut format = self.clone();
+        format.name = format!("{} in {}", self.name, wrapper.name());
+        format.wrapper = Some(wrapper);
+        format.wrapper_extra = self.extra_fields.len();
+        if let Some(suggestion) = &mut format.suggestion {
+            suggestion.push_str(&format!(" in {}", wrapper.name()));
+        }
+        let added = wrapper.extra_fields().iter().map(|name| (*name).to_owned());
+        format.extra_fields.extend(added);
+        if wrapper.has_time() && !self.fills(Field::Time) {
+            format.takes_wrapper_time = true;
+            format.fields.push(Field::Time);
+        }
+        Some(format)
+    }
+
+    /// The format of the same lines inside a member of JSON objects; `None` if there are
+    /// [`ENVELOPES_MAX`] objects around them already, directives between them, or docker's object.
+    ///
+    /// The other members become extra fields, and the time of the object that of the record if the lines
+    /// have none.
+    pub(in crate::format) fn in_envelope(&self, shape: EnvelopeShape) -> Option<Self> {
+        let is_escaped = self.wrapper.is_some_and(Wrapper::is_escaped);
+        if self.envelopes.len() == ENVELOPES_MAX || is_escaped || !self.program.can_be_quoted() {
+            return None;
+        }
+        let takes_time = !self.fills(Field::Time);
+        let mut format = self.clone();
+        format.name = format!("{}{IN_JSON}{}", self.name, shape.line);
+        if let Some(suggestion) = &mut format.suggestion {
+            suggestion.push_str(&format!("{IN_JSON}{}", shape.line));
+        }
+        let fields = shape.fields.iter();
+        let indices: Vec<_> = fields.map(|(name, _)| format.add_extra_field(name)).collect();
+        let more = format.add_extra_field(MORE_VALUES);
+        let envelope = Envelope::new(shape, &indices, Some(more), takes_time);
+        if envelope.has_time() {
+            format.fields.push(Field::Time);
+        }
+        format.envelopes.insert(0, Arc::new(envelope));
+        Some(format)
+    }
+
+    /// The JSON objects around each line, the outermost first.
+    pub(in crate::format) fn envelopes(&self) -> &[Arc<Envelope>] {
+        &self.envelopes
+    }
+
+    /// The same format for other lines that stand where those of `own` stand: in its wrapper, and in its
+    /// JSON objects.
+    pub(in crate::format) fn surrounded_as(&self, own: &Self) -> Option<Self> {
+        let format = match own.wrapper {
+            Some(wrapper) => self.wrapped_in(wrapper)?,
+            None => self.clone(),
+        };
+        let mut shapes = own.envelopes.iter().rev().map(|envelope| envelope.shape.clone());
+        shapes.try_fold(format, |format, shape| format.in_envelope(shape))
+    }
+}
