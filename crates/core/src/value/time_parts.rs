@@ -162,6 +162,15 @@ impl TimeParts {
         self.add(TimeKind::Iso8601, dashed)
     }
 
+    /// The parts of `2025-12-17 09:03:01`, with or without a fraction.
+    pub(crate) fn of_date_and_time(text: &[u8]) -> Option<Self> {
+        let (date, time_of_day) = text.split_at_checked(10)?;
+        let mut time = Self::default();
+        time.add_date(date)?;
+        time.add_time_of_day(time_of_day.strip_prefix(b" ")?)?;
+        Some(time)
+    }
+
     /// Adds a date alone, `2025-12-17`.
     pub(crate) fn add_date(&mut self, text: &[u8]) -> Option<()> {
         self.local_day = Some(parse_day(text)?);

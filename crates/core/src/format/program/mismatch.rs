@@ -78,6 +78,11 @@ impl Mismatch {
         Self { at, reason }
     }
 
+    /// The same mismatch in a line that has this many more bytes before it.
+    pub(in crate::format) fn moved_by(self, bytes: usize) -> Self {
+        Self { at: self.at + bytes, ..self }
+    }
+
     /// Whether the line is empty or has only blanks, perhaps inside its wrapper. Such a line is no
     /// record, but not unparsed either.
     pub fn is_of_empty_line(self) -> bool {

@@ -8,23 +8,19 @@
 //! Errors are values of a few words ([`Mismatch`]); the sentence for a person is made only when it
 //! is asked for ([`LineParser::explain`]).
 
+mod layers;
+
 use std::sync::Arc;
 
 use super::staleness::Staleness;
 use crate::format::compiled::Format;
 use crate::format::program::Program;
 use crate::format::program::keyed::DecodeBuffer;
-use crate::format::program::mismatch::{Mismatch, Reason};
+use crate::format::program::mismatch::Mismatch;
 use crate::format::program::quoted_line::QuotedLine;
 use crate::format::program::sink::LineState;
-use crate::format::program::wrapper::{DockerReader, NO_TIME, Wrapper};
+use crate::format::program::wrapper::{DockerReader, Wrapper};
 use crate::record::Record;
-use crate::value::TimeParts;
-
-/// The mismatch of a directive.
-const DIRECTIVE: &str = "this line is a directive, not a record";
-/// The mismatch of a line after a directive that the parser does not follow.
-const STALE: &str = "the directives before this line do not belong to the format";
 
 /// Reads the lines of one format.
 ///
@@ -67,12 +63,6 @@ pub struct LineParser {
     docker: Option<DockerReader>,
     /// The memory of [`Self::read_line`] for the decoded values of a line.
     decoded: Vec<u8>,
-}
-
-/// Whether a line begins or ends with a blank.
-fn has_outer_blanks(line: &[u8]) -> bool {
-    let is_blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
-    is_blank(line.first()) || is_blank(line.last())
 }
 
 impl LineParser {
@@ -181,124 +171,6 @@ impl LineParser {
         }
     }
 
-    /// Reads a line, whose decoded values are put into `decoded`. Blanks at its ends, as pasted lines
-    /// have them, are left out if the line does not match with them.
-    #[inline]
-    fn parse_into<'a>(
-        &mut self,
-        line: &'a [u8],
-        decoded: &mut DecodeBuffer<'a>,
-        record: &mut Record<'a>,
-    ) -> Result<(), Mismatch> {
-        let outcome = self.parse_whole(line, decoded, record);
-        match outcome {
-            Err(mismatch) if has_outer_blanks(line) => {
-                self.parse_trimmed(line, decoded, record).unwrap_or(Err(mismatch))
-            }
-            outcome => outcome,
-        }
-    }
-
-    /// Reads a line without the blanks at its ends; a line of blanks is empty. In delimited lines they
-    /// separate empty values.
-    #[cold]
-    fn parse_trimmed<'a>(
-        &mut self,
-        line: &'a [u8],
-        decoded: &mut DecodeBuffer<'a>,
-        record: &mut Record<'a>,
-    ) -> Option<Result<(), Mismatch>> {
-        let is_delimited = matches!(self.format.program(), Program::Delimited(_));
-        let line = line.trim_ascii();
-        if line.is_empty() {
-            return Some(Err(Mismatch::new(0, Reason::EmptyLine)));
-        }
-        let outcome = (!is_delimited).then(|| self.parse_whole(line, decoded, record))?;
-        outcome.is_ok().then_some(outcome)
-    }
-
-    /// Reads a line as it is.
-    #[inline]
-    fn parse_whole<'a>(
-        &mut self,
-        line: &'a [u8],
-        decoded: &mut DecodeBuffer<'a>,
-        record: &mut Record<'a>,
-    ) -> Result<(), Mismatch> {
-        if line.is_empty() {
-            return Err(Mismatch::new(0, Reason::EmptyLine));
-        }
-        record.clear(self.format.extra_fields().len());
-        self.state.time = TimeParts::default();
-        match self.format.envelopes().is_empty() {
-            true => self.parse_unenveloped(line, decoded, record),
-            false => self.parse_enveloped(line, decoded, record),
-        }?;
-        if let Some((source, choice)) = self.format.client_rule() {
-            source.apply(choice, record);
-        }
-        Ok(())
-    }
-
-    /// Reads the JSON objects around a line, and the line.
-    fn parse_enveloped<'a>(
-        &mut self,
-        line: &'a [u8],
-        decoded: &mut DecodeBuffer<'a>,
-        record: &mut Record<'a>,
-    ) -> Result<(), Mismatch> {
-        let format = Arc::clone(&self.format);
-        let (mut inside, mut at) = (line, 0);
-        for envelope in format.envelopes() {
-            let (text, start) = envelope
-                .read(inside, decoded, record, &mut self.state)
-                .map_err(|mismatch| Mismatch::new(at + mismatch.at, mismatch.reason))?;
-            (inside, at) = (text, at + start);
-        }
-        if inside.is_empty() {
-            return Err(Mismatch::new(at, Reason::EmptyLine));
-        }
-        self.parse_unenveloped(inside, decoded, record)
-            .map_err(|mismatch| Mismatch::new(at + mismatch.at, mismatch.reason))
-    }
-
-    /// Reads a line without JSON objects around it.
-    #[inline]
-    fn parse_unenveloped<'a>(
-        &mut self,
-        line: &'a [u8],
-        decoded: &mut DecodeBuffer<'a>,
-        record: &mut Record<'a>,
-    ) -> Result<(), Mismatch> {
-        match self.format.wrapper() {
-            None => self.parse_inside(line, decoded, record),
-            Some(wrapper) => self.parse_wrapped(wrapper, line, decoded, record),
-        }
-    }
-
-    /// Reads a line with its wrapper. An escaping wrapper has been removed before.
-    fn parse_wrapped<'a>(
-        &mut self,
-        wrapper: Wrapper,
-        line: &'a [u8],
-        decoded: &mut DecodeBuffer<'a>,
-        record: &mut Record<'a>,
-    ) -> Result<(), Mismatch> {
-        let extra = self.format.wrapper_extra();
-        let reference_s = self.state.year_reference_s;
-        let (start, time) = wrapper.read(line, record, extra, reference_s)?;
-        let inside = &line[start..];
-        if inside.is_empty() {
-            return Err(Mismatch::new(start, Reason::EmptyLine));
-        }
-        self.parse_inside(inside, decoded, record)
-            .map_err(|mismatch| Mismatch::new(start + mismatch.at, mismatch.reason))?;
-        if self.format.takes_wrapper_time() {
-            record.time = Some(time.ok_or(Mismatch::new(0, Reason::Form(NO_TIME)))?);
-        }
-        Ok(())
-    }
-
     /// Whether lines must be unescaped with [`Self::unwrap`] before they can be parsed, because
     /// their wrapper escapes them.
     pub fn is_escaped(&self) -> bool {
@@ -370,61 +242,6 @@ impl LineParser {
         let result = outcome.is_ok().then(|| then(&record));
         self.decoded = memory;
         result
-    }
-
-    /// Reads the line inside a wrapper, or a line without one, and determines its time.
-    #[inline]
-    fn parse_inside<'a>(
-        &mut self,
-        line: &'a [u8],
-        decoded: &mut DecodeBuffer<'a>,
-        record: &mut Record<'a>,
-    ) -> Result<(), Mismatch> {
-        if self.format.head().is_some() {
-            return self.parse_after_head(line, decoded, record);
-        }
-        self.parse_line(line, decoded, record)
-    }
-
-    /// Reads a line with its head.
-    fn parse_after_head<'a>(
-        &mut self,
-        line: &'a [u8],
-        decoded: &mut DecodeBuffer<'a>,
-        record: &mut Record<'a>,
-    ) -> Result<(), Mismatch> {
-        let format = Arc::clone(&self.format);
-        let Some(head) = format.head() else { return Ok(()) };
-        let start = head.read(line, record)?;
-        self.parse_line(&line[start..], decoded, record)
-            .map_err(|mismatch| Mismatch::new(start + mismatch.at, mismatch.reason))?;
-        head.set_client(record);
-        Ok(())
-    }
-
-    /// Reads a line without its wrapper and its head.
-    #[inline]
-    fn parse_line<'a>(
-        &mut self,
-        line: &'a [u8],
-        decoded: &mut DecodeBuffer<'a>,
-        record: &mut Record<'a>,
-    ) -> Result<(), Mismatch> {
-        let program = self.format.program();
-        if let Program::Delimited(delimited) = program {
-            if delimited.is_directive(line) {
-                return Err(Mismatch::new(0, Reason::Form(DIRECTIVE)));
-            }
-            if self.staleness.is_stale() {
-                return Err(Mismatch::new(0, Reason::Form(STALE)));
-            }
-        }
-        program.parse(line, decoded, record, &mut self.state)?;
-        if self.has_time {
-            let time = self.state.time.finish();
-            record.time = Some(time.ok_or(Mismatch::new(0, Reason::Time))?);
-        }
-        Ok(())
     }
 
     /// Reads `line` if it is a directive, such as `#Fields:`, and returns whether it is one.

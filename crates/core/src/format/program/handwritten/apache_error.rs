@@ -122,13 +122,8 @@ fn set_rest<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>) -> Result<(), 
 /// Parses `Wed Dec 17 09:03:01 2025` or `2025-12-17 09:03:01`, with or without a fraction of the
 /// second.
 fn parse_time(text: &[u8]) -> Option<TimeParts> {
-    if let Some((date, second)) = text.split_at_checked(10)
-        && date[4] == b'-'
-    {
-        let mut time = TimeParts::default();
-        time.add_date(date)?;
-        time.add_time_of_day(second.strip_prefix(b" ")?)?;
-        return Some(time);
+    if text.get(4) == Some(&b'-') {
+        return TimeParts::of_date_and_time(text);
     }
     let mut words = text.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
     let (weekday, month, day) = (words.next()?, words.next()?, words.next()?);

@@ -41,7 +41,8 @@ const TIME_LENGTH: usize = 23;
 const ACTIONS: [&[u8]; 5] = [b"Restore Ban", b"Increase Ban", b"Ban", b"Unban", b"Found"];
 
 fn parse<'a>(line: &'a [u8], record: &mut Record<'a>, _: &mut LineState) -> Result<(), Mismatch> {
-    let time = line.get(..TIME_LENGTH).and_then(parse_time).and_then(|time| time.finish());
+    let time = line.get(..TIME_LENGTH).and_then(TimeParts::of_date_and_time);
+    let time = time.and_then(|time| time.finish());
     record.time = Some(time.ok_or(mismatch(0, "expected a time such as 2025-12-17 09:03:01,123"))?);
     let mut cursor = Cursor::new(line);
     cursor.at = TIME_LENGTH;
@@ -64,15 +65,6 @@ fn parse<'a>(line: &'a [u8], record: &mut Record<'a>, _: &mut LineState) -> Resu
     record.set_extra(2, &rest[..level]);
     set_message(rest[level..].trim_ascii_start(), record);
     Ok(())
-}
-
-/// Parses `2025-12-17 09:03:01,123`.
-fn parse_time(text: &[u8]) -> Option<TimeParts> {
-    let (date, second) = text.split_at_checked(10)?;
-    let mut time = TimeParts::default();
-    time.add_date(date)?;
-    time.add_time_of_day(second.strip_prefix(b" ")?)?;
-    Some(time)
 }
 
 /// Stores the message, and the jail, the action and the address in it.

@@ -31,7 +31,7 @@ pub(super) const LIGHTTPDERROR: Definition = Definition {
 const TIME_LENGTH: usize = 19;
 
 fn parse<'a>(line: &'a [u8], record: &mut Record<'a>, _: &mut LineState) -> Result<(), Mismatch> {
-    let time = line.get(..TIME_LENGTH).and_then(parse_time);
+    let time = line.get(..TIME_LENGTH).and_then(TimeParts::of_date_and_time);
     record.time = Some(
         time.and_then(|time| time.finish())
             .ok_or(mismatch(0, "expected a time such as 2025-12-17 09:03:01"))?,
@@ -48,15 +48,6 @@ fn parse<'a>(line: &'a [u8], record: &mut Record<'a>, _: &mut LineState) -> Resu
     record.set_extra(0, source);
     record.set_extra(1, cursor.rest());
     Ok(())
-}
-
-/// Parses `2025-12-17 09:03:01`.
-fn parse_time(text: &[u8]) -> Option<TimeParts> {
-    let (date, second) = text.split_at_checked(10)?;
-    let mut time = TimeParts::default();
-    time.add_date(date)?;
-    time.add_time_of_day(second.strip_prefix(b" ")?)?;
-    Some(time)
 }
 
 /// Whether the text is the name of a file in C and the number of a line, `server.c.1915`.
