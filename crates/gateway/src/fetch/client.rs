@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use hyper::header::{ACCEPT, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, USER_AGENT};
+use hyper::header::{ACCEPT, CONNECTION, HOST, HeaderMap, HeaderValue, USER_AGENT};
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio_rustls::rustls::ClientConfig;
@@ -79,22 +79,6 @@ impl FetchClient {
     /// If there is no complete answer within the limits, or it is a redirect.
     pub async fn get(&self, url: &FetchUrl) -> Result<FetchAnswer, FetchError> {
         self.send(url, Method::GET, HeaderMap::new(), Bytes::new()).await
-    }
-
-    /// Sends a POST request.
-    ///
-    /// # Errors
-    /// As for [`get`](Self::get), or if the content type is not a valid field value.
-    pub async fn post(
-        &self,
-        url: &FetchUrl,
-        content_type: &str,
-        body: Bytes,
-    ) -> Result<FetchAnswer, FetchError> {
-        let content_type = HeaderValue::from_str(content_type)
-            .map_err(|_| FetchError::new(url, FetchProblem::InvalidRequest))?;
-        let headers = HeaderMap::from_iter([(CONTENT_TYPE, content_type)]);
-        self.send(url, Method::POST, headers, body).await
     }
 
     /// Sends a request. Sets `Host`, `Connection` and the length itself.

@@ -56,9 +56,4 @@ impl RecordWriter {
         spare.clear();
         spare
     }
-
-    /// Waits until every submitted record is in the data set, or the source is cancelled.
-    pub async fn wait_until_read(&self) {
-        self.progress().wait_until_parsed(self.end).await;
-    }
 }
