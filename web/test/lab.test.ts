@@ -109,7 +109,7 @@ describe("good clients", () => {
 
   it("are counted with their reasons", () => {
     expect(collateralText(answer, collateral, null)).toBe(
-      "It would catch 14 clients, 3 of them good: 1 signed in, 2 search crawlers. Of the good, it rejects 120 requests.",
+      "It would catch 14 clients, 3 of them good: 1 signed in, 2 claimed search crawlers. Of the good, it rejects 120 requests.",
     );
     const none = { ...collateral, good: 0, reasons: [] };
     expect(collateralText(answer, none, null)).toBe(

@@ -58,7 +58,7 @@ pub use blocks::{
     BLOCKED_ADDRESSES_MAX, BlockCensus, BlockHistories, BlockedAddresses, blocks, blocks_report,
     filter_and_zone,
 };
-pub use clients::ClientRequests;
+pub use clients::{ClientRequests, UserPathAnswers, UserPaths};
 pub use evaluator::{Answer, Evaluator, report};
 pub use export::{
     ExportCounts, ExportError, ExportFormat, LinePlace, LinePlaces, RowExport, SegmentExport,

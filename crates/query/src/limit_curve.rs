@@ -56,6 +56,8 @@ pub(crate) fn with_requests(
         busiest_spared: None,
         setting: None,
         text: None,
+        limit: None,
+        rejected_by_others: Vec::new(),
     }
 }
 

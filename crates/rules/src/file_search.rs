@@ -56,7 +56,8 @@ impl RuleFiles {
     ) -> Result<Vec<String>, E> {
         let mut looked_up = BTreeSet::new();
         let mut first_error = None;
-        let missing = parse::missing_files(text, name, family, &mut |file| {
+        let merged = self.merged().clone();
+        let missing = parse::missing_files((text, name), family, &merged, &mut |file| {
             if let Some(text) = self.shared_text(file) {
                 return Some(text);
             }

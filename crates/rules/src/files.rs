@@ -12,12 +12,37 @@ use crate::shared_data::SharedData;
 #[derive(Debug, Clone, Default)]
 pub struct RuleFiles {
     texts: BTreeMap<String, Arc<str>>,
+    merged: MergedTexts,
     /// The data that scenarios have parsed from the files. Copies with the same files share it.
     scenario_data: Arc<SharedData>,
     budget: PatternBudget,
 }
 
+/// Files that are merged with a text of jails, by name, in the order in which fail2ban reads them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct MergedTexts {
+    /// Those that are read before the text.
+    pub(crate) earlier: Vec<(String, Arc<str>)>,
+    /// Those that are read after it, whose options take precedence.
+    pub(crate) later: Vec<(String, Arc<str>)>,
+}
+
 impl RuleFiles {
+    /// Adds a file that fail2ban reads before a text of jails, as `jail.conf` before `jail.local`,
+    /// and after those that were added before. Other languages have no such files.
+    pub fn add_earlier(&mut self, name: String, text: impl Into<Arc<str>>) {
+        self.merged.earlier.push((name, text.into()));
+    }
+
+    /// Adds a file that fail2ban reads after a text of jails, as those in `jail.d` after `jail.conf`.
+    pub fn add_later(&mut self, name: String, text: impl Into<Arc<str>>) {
+        self.merged.later.push((name, text.into()));
+    }
+
+    pub(crate) fn merged(&self) -> &MergedTexts {
+        &self.merged
+    }
+
     /// Adds a file, or replaces the one of the same name.
     pub fn add(&mut self, name: String, text: impl Into<Arc<str>>) {
         self.texts.insert(name, text.into());

@@ -6,7 +6,7 @@ use crate::anubis::{self, Anubis};
 use crate::crowdsec::CrowdSec;
 use crate::error::{ParseError, RuleError};
 use crate::fail2ban;
-use crate::files::RuleFiles;
+use crate::files::{MergedTexts, RuleFiles};
 use crate::ingress;
 use crate::lists::{self, ListRule};
 use crate::modsecurity::{self, ModSecurity};
@@ -92,13 +92,13 @@ fn rules_of(
 
 /// Looks up the files that a text of rules refers to. Returns the names of those that are missing.
 pub(crate) fn missing_files(
-    text: &str,
-    name: &str,
+    (text, name): (&str, &str),
     family: Option<Family>,
+    merged: &MergedTexts,
     find: &mut dyn FnMut(&str) -> Option<Arc<str>>,
 ) -> Vec<String> {
     match family.map_or_else(|| recognise(text), Ok) {
-        Ok(Family::Fail2ban) => fail2ban::missing_files(text, name, find),
+        Ok(Family::Fail2ban) => fail2ban::missing_files(text, name, merged, find),
         Ok(Family::ModSecurity) => modsecurity::missing_files(text, find),
         Ok(Family::Anubis) => anubis::missing_files(text, find),
         _ => Vec::new(),

@@ -152,6 +152,14 @@ pub trait Rule: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Returns the numbers of each limit that has its own, by its name in [`Trip::limit`], if the rule
+    /// has several limits.
+    ///
+    /// [`Trip::limit`]: crate::Trip::limit
+    fn limit_settings(&self) -> Vec<(String, RuleSettings)> {
+        Vec::new()
+    }
+
     /// Resolves the fields that the rule needs among those of some records: of a format, or of a
     /// data set.
     ///

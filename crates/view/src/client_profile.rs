@@ -17,6 +17,16 @@ pub struct ClientProfile {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<GoodReason>>"))]
     pub good: Vec<GoodReason>,
+    /// Whether it named a user and was served, but nothing shows that it signed in: anyone can name
+    /// a user. Left out if not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<bool>"))]
+    pub claims_user: bool,
+    /// Whether it sends too much for what it claims to be, so that a limit need not spare it: 60
+    /// requests in a minute, of which a file that pages embed counts as a fifth. Left out if not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<bool>"))]
+    pub floods: bool,
     /// The first program that it names, such as `curl` or `Googlebot`; its browser if it names none.
     /// Left out if no request has an agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -54,7 +64,7 @@ pub enum ClientLooks {
 impl ClientProfile {
     /// Whether a limit should not reject it: it looks like a person, or is good.
     pub fn is_spared(&self) -> bool {
-        self.looks == ClientLooks::Person || !self.good.is_empty()
+        self.looks == ClientLooks::Person && !self.floods || !self.good.is_empty()
     }
 
     /// What it looks like and why it is good, such as `person, signed in`.
@@ -66,6 +76,8 @@ impl ClientProfile {
             // What it looks like says so already.
             GoodReason::SearchCrawler | GoodReason::Monitor => None,
         }));
+        let claims = [(self.claims_user, "user (claimed)"), (self.floods, "floods")];
+        marks.extend(claims.iter().filter(|(holds, _)| *holds).map(|(_, mark)| *mark));
         marks.join(", ")
     }
 
@@ -114,6 +126,8 @@ mod tests {
             client: "192.0.2.7".to_owned(),
             looks: ClientLooks::Person,
             good: vec![GoodReason::SignedIn, GoodReason::NamedNetwork],
+            claims_user: false,
+            floods: false,
             agent: Some("Firefox".to_owned()),
             first_path: Some("/".to_owned()),
             requests: 1_200,
@@ -137,5 +151,8 @@ mod tests {
             crawler.sentence(),
             "looks like: crawler (claimed); 1 request in all, none with errors"
         );
+        let flood = ClientProfile { good: vec![], claims_user: true, floods: true, ..crawler };
+        assert_eq!(flood.marks(), "crawler (claimed), user (claimed), floods");
+        assert!(!flood.is_spared());
     }
 }

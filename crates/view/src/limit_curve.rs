@@ -63,6 +63,16 @@ pub struct Suggestion {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub text: Option<String>,
+    /// The zone whose limit has these numbers, if the rule has several limits. The keys and requests
+    /// are those that all limits reject then. Left out otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub limit: Option<String>,
+    /// The first clients that look like a person or are good, and that the other limits reject. Left
+    /// out if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<JudgedClient>>"))]
+    pub rejected_by_others: Vec<JudgedClient>,
 }
 
 /// A client next to a suggested limit.

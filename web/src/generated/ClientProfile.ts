@@ -19,6 +19,16 @@ looks: ClientLooks,
  */
 good?: Array<GoodReason>, 
 /**
+ * Whether it named a user and was served, but nothing shows that it signed in: anyone can name
+ * a user. Left out if not.
+ */
+claims_user?: boolean, 
+/**
+ * Whether it sends too much for what it claims to be, so that a limit need not spare it: 60
+ * requests in a minute, of which a file that pages embed counts as a fifth. Left out if not.
+ */
+floods?: boolean, 
+/**
  * The first program that it names, such as `curl` or `Googlebot`; its browser if it names none.
  * Left out if no request has an agent.
  */

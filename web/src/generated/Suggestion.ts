@@ -43,4 +43,14 @@ setting?: string,
 /**
  * The text of the rule with the suggested numbers, for a rule other than `limit_req`.
  */
-text?: string, };
+text?: string, 
+/**
+ * The zone whose limit has these numbers, if the rule has several limits. The keys and requests
+ * are those that all limits reject then. Left out otherwise.
+ */
+limit?: string, 
+/**
+ * The first clients that look like a person or are good, and that the other limits reject. Left
+ * out if there are none.
+ */
+rejected_by_others?: Array<JudgedClient>, };

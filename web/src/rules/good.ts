@@ -8,20 +8,20 @@ import { stopsOf } from "./limit";
 
 const REASONS: Record<GoodReason, { one: string; many: string }> = {
   signed_in: { one: "signed in", many: "signed in" },
-  search_crawler: { one: "search crawler", many: "search crawlers" },
-  monitor: { one: "monitor", many: "monitors" },
+  search_crawler: { one: "claimed search crawler", many: "claimed search crawlers" },
+  monitor: { one: "claimed monitor", many: "claimed monitors" },
   named_network: { one: "in a network that you named", many: "in networks that you named" },
 };
 
 /** Why a client looks good, for its title. */
 export const REASON_TITLES: Record<GoodReason, string> = {
-  signed_in: "A request of it with a user was answered with a status below 400",
+  signed_in: "It got with a user what others were challenged for",
   search_crawler: "Its agent is that of a search engine, which is only a claim: anyone can send it",
   monitor: "Its agent is that of a monitor, which is only a claim: anyone can send it",
   named_network: "It is in a network that you named",
 };
 
-/** `search crawler`. */
+/** `claimed search crawler`. */
 export function reasonText(reason: GoodReason): string {
   return REASONS[reason].one;
 }
@@ -39,7 +39,7 @@ export function goodAbove({ peaks }: Collateral, burst: number): number {
 }
 
 /**
- * `It would catch 14 clients, 3 of them good: 1 signed in, 2 search crawlers.` With `burst`, the
+ * `It would catch 14 clients, 3 of them good: 1 signed in, 2 claimed search crawlers.` With `burst`, the
  * sentence is about that burst.
  */
 export function collateralText(

@@ -38,17 +38,22 @@ export function looksWord(looks: ClientLooks): string {
 }
 
 /** The rule by which a client looks like this. */
-export function looksTitle({ looks }: ClientProfile): string {
-  return LOOKS[looks].title;
+export function looksTitle({ looks, floods }: ClientProfile): string {
+  const { title } = LOOKS[looks];
+  return floods
+    ? `${title}. It sends 60 requests or more in a minute, so that does not protect it`
+    : title;
 }
 
 /** `person, signed in`. */
-export function marksText({ looks, good }: ClientProfile): string {
+export function marksText({ looks, good, claims_user, floods }: ClientProfile): string {
   // What it looks like says already that it claims to be a crawler or a monitor.
   const others = (good ?? []).filter(
     (reason) => reason === "signed_in" || reason === "named_network",
   );
-  return [LOOKS[looks].word, ...others.map(reasonText)].join(", ");
+  const claims = [claims_user ? "user (claimed)" : null, floods ? "floods" : null];
+  const words = [LOOKS[looks].word, ...others.map(reasonText), ...claims];
+  return words.filter((word) => word !== null).join(", ");
 }
 
 /** `Firefox; 12 requests in all, 8% with errors; the first for /login`. */

@@ -35,9 +35,9 @@ const boxText = (page, at = 0) => page.$$eval(byId("rule-box"), (boxes, at) => b
 /** Requests of 2026-11-22, each as client, user, second, status and agent. */
 const logOf = (requests) =>
   requests
-    .map(([client, user, second, status, agent]) => {
+    .map(([client, user, second, status, agent, path = "/"]) => {
       const time = `22/Nov/2026:10:00:${String(second).padStart(2, "0")} +0000`;
-      return `${client} - ${user} [${time}] "GET / HTTP/1.1" ${status} 5 "-" "${agent}"\n`;
+      return `${client} - ${user} [${time}] "GET ${path} HTTP/1.1" ${status} 5 "-" "${agent}"\n`;
     })
     .join("");
 
@@ -103,11 +103,12 @@ export function lab(define) {
       log,
       logOf([
         ...repeated(60, ["192.0.2.1", "-", 7, 404, "curl/8"]),
-        ...repeated(40, ["192.0.2.2", "ann", 7, 200, "Mozilla/5.0"]),
+        ...repeated(40, ["192.0.2.2", "ann", 7, 200, "Mozilla/5.0", "/own"]),
         ...repeated(30, ["192.0.2.3", "-", 7, 200, bot]),
         ...repeated(30, ["192.0.2.4", "bob", 7, 401, "Mozilla/5.0"]),
         ...repeated(20, ["198.51.100.7", "-", 7, 200, "Mozilla/5.0"]),
         ["192.0.2.9", "-", 9, 200, "Mozilla/5.0"],
+        ["192.0.2.9", "-", 9, 401, "Mozilla/5.0", "/own"],
       ]),
     );
     await page.goto(server.url);
@@ -119,7 +120,7 @@ export function lab(define) {
     const collateral = () => textOf(page, "collateral");
     assert.match(
       await collateral(),
-      /^It would catch 5 clients, 2 of them good: 1 signed in, 1 search crawler\. /,
+      /^It would catch 5 clients, 2 of them good: 1 signed in, 1 claimed search crawler\. /,
     );
     const marked = await page.$$eval(`${byId("key-who")} .good`, (marks) =>
       marks.map((mark) => [mark.closest("tr").dataset.key, mark.title]),

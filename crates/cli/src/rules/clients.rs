@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use aho_corasick::AhoCorasick;
 use weir_core::{Field, RecordKind};
 use weir_ingest::{FormatChoice, FoundRecord, Input, LineSink, LogLine, Records, VisitedBlock};
-use weir_query::ClientRequests;
+use weir_query::{ClientRequests, UserPathAnswers, UserPaths};
 
 use crate::outcome::Failure;
 use crate::scan::{ReadInput, read_lines};
@@ -101,6 +101,50 @@ impl LineSink for ClientSink<'_, '_> {
         let client = record.text(Field::Client).unwrap_or_default();
         if let Some(number) = self.clients.numbers.get(client) {
             found.entry(*number).or_default().take(record, format.fills(Field::UserAgent));
+        }
+    }
+}
+
+/// Reads what the paths that clients got with a user were answered to others.
+pub(super) fn read_user_paths(
+    mut paths: UserPaths,
+    inputs: &[Input],
+    format: &FormatChoice,
+    threads: usize,
+) -> UserPaths {
+    let mut found = UserPathAnswers::default();
+    for input in inputs.iter().filter(|input| input.bytes_total().is_some()) {
+        let consume = |block: VisitedBlock<'_, UserPathAnswers>| {
+            found.merge(block.output);
+            ControlFlow::Continue(())
+        };
+        let sink = || UserPathSink { paths: &paths };
+        let _complaints = read_lines(&Records::new(threads), input, format, sink, consume);
+    }
+    paths.add(found);
+    paths
+}
+
+/// Collects the answers to requests for some paths on one thread.
+struct UserPathSink<'a> {
+    paths: &'a UserPaths,
+}
+
+impl LineSink for UserPathSink<'_> {
+    type Output = UserPathAnswers;
+
+    fn output(&mut self) -> Self::Output {
+        UserPathAnswers::default()
+    }
+
+    fn wants(&mut self, _: &LogLine<'_>, _: &Self::Output) -> bool {
+        true
+    }
+
+    fn take(&mut self, _: &LogLine<'_>, record: Option<FoundRecord<'_>>, found: &mut Self::Output) {
+        let Some(FoundRecord { format, record }) = record else { return };
+        if format.kind() == RecordKind::Request {
+            self.paths.take(record, found);
         }
     }
 }

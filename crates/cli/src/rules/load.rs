@@ -7,10 +7,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use weir_rules::{Family, Rule, RuleError, RuleFiles, TunableText, parse_rules};
+use weir_rules::{
+    Family, Rule, RuleError, RuleFiles, TextSettings, TunableText, parse_rules,
+};
 
 use super::arguments::{FamilyArgument, RulesArguments};
 use super::filter_folders::FilterFolders;
+use super::jail_files;
 use super::rule_text::RuleText;
 use crate::outcome::{Failure, say};
 use crate::sources::cannot_read;
@@ -49,15 +52,20 @@ pub(super) struct RulePlace {
     name: Arc<str>,
     family: Option<Family>,
     files: RuleFiles,
+    /// The settings of all limits of the text.
+    settings: Arc<[TextSettings]>,
     /// Its number among the rules of the text.
     number: usize,
 }
 
 impl RulePlace {
-    /// Returns the text, if the settings of the rule can be changed in it.
-    pub(super) fn tunable_text(&self) -> Option<TunableText> {
-        let Self { text, name, family, files, number } = self;
-        TunableText::new(text, name, *family, files, *number)
+    /// Returns the text, if the settings of the rule, or of one of its several limits, can be changed
+    /// in it.
+    pub(super) fn tunable_text(&self, limit: Option<&str>) -> Option<TunableText> {
+        let Self { text, name, family, files, settings, number } = self;
+        let is_it = |it: &TextSettings| it.rule == *number && it.name.1.as_deref() == limit;
+        let at = settings.iter().position(is_it)?;
+        TunableText::new(text, name, *family, files, (settings, at))
     }
 }
 
@@ -122,6 +130,9 @@ impl RuleLoader {
     /// Adds the rules of a folder and its subfolders, in the order of their names. Files that are
     /// not rules are reported and skipped.
     fn add_folder(&mut self, folder: &Path) -> Result<(), Failure> {
+        if let Some(file) = jail_files::main_file(folder) {
+            return self.add_file(&file);
+        }
         let mut paths = Vec::new();
         list(folder, &mut paths, 0)?;
         let (mut failed, before) = (0, self.rules.len());
@@ -184,6 +195,14 @@ impl RuleLoader {
     }
 
     fn add_file(&mut self, file: &Path) -> Result<(), Failure> {
+        let without = self.files.clone();
+        let added = jail_files::add_merged(&mut self.files, file);
+        let result = added.and_then(|()| self.add_file_alone(file));
+        self.files = without;
+        result
+    }
+
+    fn add_file_alone(&mut self, file: &Path) -> Result<(), Failure> {
         let shown = file.display().to_string();
         let text =
             read(file).map_err(|reason| Failure::new(format_args!("--rule: {shown}: {reason}")))?;
@@ -212,10 +231,12 @@ impl RuleLoader {
         let mut parsed = parse_rules(text, name, self.family, &files)
             .map_err(|error| Failure::new(locate_error(whole, &error)))?;
         let (text, name): (Arc<str>, Arc<str>) = (text.as_str().into(), name.into());
+        let settings: Arc<[TextSettings]> = TextSettings::of_rules(&parsed).into();
         for (number, rule) in parsed.iter().enumerate() {
             if !self.is_only_limit_req || rule.family() == Family::LimitReq {
                 let (text, name, files) = (text.clone(), name.clone(), files.clone());
-                self.places.push(RulePlace { text, name, family: self.family, files, number });
+                let (family, settings) = (self.family, settings.clone());
+                self.places.push(RulePlace { text, name, family, files, settings, number });
             }
         }
         if self.is_only_limit_req {

@@ -4,6 +4,7 @@ mod arguments;
 mod clients;
 mod columns;
 mod filter_folders;
+mod jail_files;
 mod load;
 mod pass;
 mod replays;
@@ -14,6 +15,7 @@ mod suggestion;
 mod text;
 mod who;
 
+use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 
 use weir_ingest::Input;
@@ -40,6 +42,9 @@ use crate::zone;
 /// The most keys, bans and alerts each of a rule whose clients JSON describes. The search for up to
 /// a hundred texts is as fast as that for one.
 const JSON_CLIENTS_MAX: usize = 100;
+
+/// The most rules for which settings are suggested, because the logs are read several times for each.
+const SUGGESTED_RULES_MAX: usize = 100;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
@@ -132,8 +137,8 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
         let tunable = add_suggestions(&mut report, &places, &search)?;
         if tunable == 0 && sweeps.iter().all(Option::is_none) {
             return Err(Failure::new(
-                "--suggest: the rule has no single limit with its numbers in the text. A limit whose \
-                 burst is a default has it only if you write it",
+                "--suggest: the rule has no limit with its numbers in the text. A limit whose burst is a \
+                 default has it only if you write it",
             ));
         }
     }
@@ -205,15 +210,34 @@ fn add_suggestions(
     search: &SettingSearch<'_>,
 ) -> Result<usize, Failure> {
     let mut tunable = 0;
-    for (rule, place) in report.rules.iter_mut().zip(places) {
+    for (rule, place) in report.rules.iter_mut().zip(places).take(SUGGESTED_RULES_MAX) {
+        let limit = busiest_limit(rule);
         if rule.suggestion.is_none()
-            && let Some(text) = place.tunable_text()
+            && let Some(text) = place.tunable_text(limit.as_deref())
         {
             tunable += 1;
-            rule.suggestion = search.suggestion(&text)?;
+            rule.suggestion = search.suggestion(&text, limit)?;
         }
     }
+    if places.len() > SUGGESTED_RULES_MAX {
+        say(format_args!(
+            "--suggest: settings are suggested for the first {SUGGESTED_RULES_MAX} of {} rules; \
+             give the others in a text of their own",
+            places.len()
+        ));
+    }
     Ok(tunable)
+}
+
+/// The limit of a rule with several that rejects the most.
+fn busiest_limit(rule: &ReplayedRule) -> Option<String> {
+    let mut rejected: BTreeMap<&str, u64> = BTreeMap::new();
+    for key in rule.trips.iter().chain(&rule.closest) {
+        let of_key = key.likely_rejected.unwrap_or(key.requests.rejected);
+        *rejected.entry(key.limit.as_deref()?).or_default() += of_key;
+    }
+    let busiest = rejected.into_iter().rev().max_by_key(|(_, requests)| *requests);
+    busiest.map(|(limit, _)| limit.to_owned())
 }
 
 /// Prints a line for each request, and returns the reports and the names of the sources.

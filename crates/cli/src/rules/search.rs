@@ -31,6 +31,9 @@ const FACTORS_OF_BOTH: [(u64, u64); 8] =
 
 const SECOND_NS: u64 = 1_000_000_000;
 
+/// The most clients that are named because other limits reject them.
+const REJECTED_LISTED_MAX: usize = 10;
+
 /// Replays rules with other settings.
 pub(super) struct SettingSearch<'a> {
     pub(super) pass: &'a Pass<'a>,
@@ -77,7 +80,12 @@ impl SettingSearch<'_> {
     ///
     /// # Errors
     /// If the inputs cannot be read again, or there are too many keys to search for.
-    pub(super) fn suggestion(&self, text: &TunableText) -> Result<Option<Suggestion>, Failure> {
+    pub(super) fn suggestion(
+        &self,
+        text: &TunableText,
+        limit: Option<String>,
+    ) -> Result<Option<Suggestion>, Failure> {
+        let limit = limit.as_deref();
         if self.pass.inputs.iter().any(|input| input.bytes_total().is_none()) {
             return Err(Failure::new(
                 "--suggest: this rule is replayed several times; name files instead of standard input",
@@ -94,7 +102,7 @@ impl SettingSearch<'_> {
         let reached: Vec<KeyPeaks> = reports
             .iter()
             .zip(&probes)
-            .map(|(report, probe)| KeyPeaks::of(report, probe.settings.threshold))
+            .map(|(report, probe)| KeyPeaks::of(report, probe.settings.threshold, limit))
             .collect();
         let suspects = reached.iter().flat_map(|peaks| peaks.keys.iter().take(SUSPECTS_MAX));
         let suspects: HashSet<&[u8]> = suspects.map(|reached| &*reached.key).collect();
@@ -109,11 +117,17 @@ impl SettingSearch<'_> {
         let (tried, reports) = self.replay(changed)?;
         let mut best: Option<Suggestion> = None;
         for ((tried, report), found) in tried.into_iter().zip(&reports).zip(found) {
-            let suggestion = suggestion(tried, report, found);
+            let settings = tried.settings;
+            let mut suggestion = suggestion(tried, report, found);
+            if let Some(limit) = limit {
+                suggestion.setting = Some(rate_and_burst(settings));
+                suggestion.limit = Some(limit.to_owned());
+                suggestion.rejected_by_others = rejected_by_others(report, limit, &profiles);
+            }
             let catches = |it: &Suggestion| it.keys + it.requests;
             // Of equal settings the first, which is closest to the rule.
             let is_better = best.as_ref().is_none_or(|best| catches(&suggestion) > catches(best));
-            if is_better && !rejects_spared(report, &profiles) {
+            if is_better && !rejects_spared(report, limit, &profiles) {
                 best = Some(suggestion);
             }
         }
@@ -156,19 +170,21 @@ fn suggestion(tried: Tried, report: &RuleReport, found: Between) -> Suggestion {
         busiest_spared: found.busiest_spared,
         setting: Some(tried.settings.to_string()),
         text: Some(tried.text),
+        limit: None,
+        rejected_by_others: Vec::new(),
     }
 }
 
 impl KeyPeaks {
-    /// What the keys of a replay with this threshold reach.
-    fn of(report: &RuleReport, threshold: u64) -> Self {
+    /// What the keys of a replay with this threshold reach, in one limit of several.
+    fn of(report: &RuleReport, threshold: u64, limit: Option<&str>) -> Self {
         let reached = |trip: &Trip| {
             // A part of the limit may be fixed, such as what a wait adds.
             let fixed = trip.peak - trip.margin - threshold as f64;
             Reached { key: trip.key.clone(), peak: trip.peak_range.1 - fixed }
         };
         let mut keys: Vec<Reached> =
-            report.trips.iter().chain(&report.closest).map(reached).collect();
+            of_limit(report.trips.iter().chain(&report.closest), limit).map(reached).collect();
         keys.sort_by(|one, other| other.peak.total_cmp(&one.peak));
         Self { seen: report.keys.seen as usize, keys }
     }
@@ -231,9 +247,42 @@ fn spared_client(
     Some(JudgedClient { client: client.clone(), peak: reached.peak, looks: *looks })
 }
 
+/// The numbers of a `limit_req`, as nginx has them.
+fn rate_and_burst(settings: RuleSettings) -> String {
+    let unit = if settings.period_ns == SECOND_NS { 's' } else { 'm' };
+    format!("rate={}r/{unit} burst={}", settings.refill.unwrap_or_default(), settings.threshold)
+}
+
+/// Those of some trips that are of one limit, if the rule has several.
+fn of_limit<'t>(
+    trips: impl Iterator<Item = &'t Trip>,
+    limit: Option<&str>,
+) -> impl Iterator<Item = &'t Trip> {
+    trips.filter(move |trip| limit.is_none() || trip.limit.as_deref() == limit)
+}
+
 /// Whether a client that must not be rejected is, or may be.
-fn rejects_spared(report: &RuleReport, profiles: &HashMap<&[u8], ClientProfile>) -> bool {
-    report.trips.iter().any(|trip| is_spared(&trip.key, profiles))
+fn rejects_spared(
+    report: &RuleReport,
+    limit: Option<&str>,
+    profiles: &HashMap<&[u8], ClientProfile>,
+) -> bool {
+    of_limit(report.trips.iter(), limit).any(|trip| is_spared(&trip.key, profiles))
+}
+
+/// The first clients that must not be rejected, and that other limits than this one reject.
+fn rejected_by_others(
+    report: &RuleReport,
+    limit: &str,
+    profiles: &HashMap<&[u8], ClientProfile>,
+) -> Vec<JudgedClient> {
+    let others = report.trips.iter().filter(|trip| trip.limit.as_deref() != Some(limit));
+    let rejected = others.filter(|trip| trip.rejected() > 0 && is_spared(&trip.key, profiles));
+    let client = |trip: &Trip| {
+        let ClientProfile { client, looks, .. } = profiles.get(&*trip.key)?;
+        Some(JudgedClient { client: client.clone(), peak: trip.peak, looks: *looks })
+    };
+    rejected.take(REJECTED_LISTED_MAX).filter_map(client).collect()
 }
 
 /// Settings with other periods, or with other rates for a bucket, the own first.
@@ -241,11 +290,15 @@ fn neighbours(own: RuleSettings) -> Vec<RuleSettings> {
     match own.refill {
         Some(refill) => {
             // One that comes back each time is not divided, and CrowdSec has no other number.
-            let scaled = |(factor, divisor): &(u64, u64)| match refill * factor {
+            let scaled = |(factor, divisor): &(u64, u64)| match refill.saturating_mul(*factor) {
                 more if refill > 1 && more.is_multiple_of(*divisor) => {
                     RuleSettings { refill: Some(more / divisor), ..own }
                 }
-                _ => RuleSettings { period_ns: own.period_ns * divisor / factor, ..own },
+                // Of an absurd period the product is another absurd one.
+                _ => RuleSettings {
+                    period_ns: (own.period_ns.saturating_mul(*divisor) / factor).max(1),
+                    ..own
+                },
             };
             FACTORS.iter().map(scaled).collect()
         }
@@ -267,7 +320,7 @@ fn neighbours(own: RuleSettings) -> Vec<RuleSettings> {
 /// Settings in which one number is the rate and the threshold.
 fn both_at_once(own: RuleSettings) -> Vec<RuleSettings> {
     let scaled = |(factor, divisor): &(u64, u64)| {
-        let number = (own.threshold * factor / divisor).max(1);
+        let number = (own.threshold.saturating_mul(*factor) / divisor).max(1);
         RuleSettings { threshold: number, refill: own.refill.map(|_| number), ..own }
     };
     FACTORS_OF_BOTH.iter().map(scaled).collect()

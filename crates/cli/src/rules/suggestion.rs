@@ -1,7 +1,7 @@
 //! Formats a suggested setting to paste, with the figures in comments.
 
 use weir_rules::LimitSweep;
-use weir_view::{ReplayedRule, Suggestion};
+use weir_view::{JudgedClient, ReplayedRule, Suggestion};
 
 use super::text::count;
 use crate::display::{safe, separated};
@@ -35,6 +35,10 @@ pub(super) fn lines(rule: &ReplayedRule, suggestion: &Suggestion) -> String {
             if rate.is_empty() { String::new() } else { format!("at {rate} ") },
         ),
     };
+    let why = match &suggestion.limit {
+        Some(limit) => of_several(limit, &setting, suggestion),
+        None => why,
+    };
     let figures = why + &spared(rule, suggestion);
     match &suggestion.text {
         Some(text) => format!("\n{figures}{}", safe_lines(text)),
@@ -47,6 +51,26 @@ pub(super) fn lines(rule: &ReplayedRule, suggestion: &Suggestion) -> String {
             )
         }
     }
+}
+
+/// What a setting of one of several limits does, beside the others.
+fn of_several(limit: &str, setting: &str, suggestion: &Suggestion) -> String {
+    let mut text = format!(
+        "# Of the limits, that of zone {} rejects the most. With {setting} there, and the others as they are,\n\
+         # {} would be rejected, with {}.\n",
+        safe(limit),
+        count(suggestion.keys, "key"),
+        count(suggestion.requests, "request"),
+    );
+    if !suggestion.rejected_by_others.is_empty() {
+        let client = |it: &JudgedClient| format!("{} ({})", safe(&it.client), it.looks.word());
+        let clients: Vec<String> = suggestion.rejected_by_others.iter().map(client).collect();
+        text += &format!(
+            "# The other limits reject clients that look like a person or are good: {}.\n",
+            clients.join(", ")
+        );
+    }
+    text
 }
 
 /// Writes a suggestion as annotations of ingress-nginx, whose burst is a multiple of the number of

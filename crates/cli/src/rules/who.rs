@@ -4,9 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use weir_core::AddressBlock;
 use weir_ingest::{FormatChoice, Input};
+use weir_query::{ClientRequests, UserPaths};
 use weir_view::{ClientProfile, ReplayedRule, RulesReport};
 
-use super::clients::Clients;
+use super::clients::{Clients, read_user_paths};
 use super::columns::aligned;
 use crate::display::{safe, separated};
 use crate::outcome::Failure;
@@ -55,8 +56,10 @@ impl Who<'_> {
         }
         let Some(clients) = Clients::new(keys)? else { return Ok(HashMap::new()) };
         let found = clients.read(self.inputs, self.read, self.format, self.threads);
-        let profile = |(key, requests): (&'k [u8], weir_query::ClientRequests)| {
-            (key, requests.profile(key, self.good_networks))
+        let users = UserPaths::of(found.values())
+            .map(|paths| read_user_paths(paths, self.inputs, self.format, self.threads));
+        let profile = |(key, requests): (&'k [u8], ClientRequests)| {
+            (key, requests.profile(key, self.good_networks, users.as_ref()))
         };
         Ok(found.into_iter().map(profile).collect())
     }

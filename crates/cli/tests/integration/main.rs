@@ -14,6 +14,7 @@ mod export;
 mod files;
 mod formats;
 mod full_memory;
+mod forged_claims;
 mod gateway;
 mod gateway_log;
 #[cfg(unix)]
@@ -43,6 +44,7 @@ mod python_jobs;
 mod recording_backend;
 mod report;
 mod rule_cases;
+mod rule_extremes;
 mod rules;
 mod same_format;
 mod schema;

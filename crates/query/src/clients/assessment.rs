@@ -3,7 +3,7 @@
 use weir_core::AddressBlock;
 use weir_view::{ClientLooks, ClientProfile, GoodReason};
 
-use super::marks::{ASSET, MONITOR, PAGE, ROBOT, SCANNED, SEARCH_CRAWLER, SIGNED_IN};
+use super::marks::{ASSET, MONITOR, PAGE, ROBOT, SCANNED, SEARCH_CRAWLER, SIGNED_IN, USER_CLAIMED};
 
 /// The fewest requests of which most were refused that look like an attack.
 const REFUSED_MIN: u64 = 10;
@@ -23,18 +23,20 @@ const BROWSERS: [(&str, &str); 7] = [
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClientAssessment {
     /// The marks of all its requests.
-    pub(super) flags: u8,
+    pub(super) flags: u16,
     pub(super) requests: u64,
     /// Its requests that were answered with a status of 400 to 499.
     pub(super) refused: u64,
     /// Whether it is in a network that the person named.
     pub(super) is_named: bool,
+    /// Whether it sends more than people, crawlers and monitors do.
+    pub(super) floods: bool,
 }
 
 impl ClientAssessment {
     /// Returns what it looks like.
     pub(crate) fn looks(self) -> ClientLooks {
-        let has = |flag: u8| self.flags & flag != 0;
+        let has = |flag: u16| self.flags & flag != 0;
         // A program that has to sign in may be refused before every request that it may make.
         let is_refused = self.requests >= REFUSED_MIN && self.refused * 2 > self.requests;
         match () {
@@ -53,10 +55,12 @@ impl ClientAssessment {
     /// Returns why it is good; empty if it is not. What an attack says about itself does not count.
     pub(crate) fn reasons(self) -> Vec<GoodReason> {
         let is_believed = self.looks() != ClientLooks::Attack;
+        // Anyone can send an agent, so it protects nobody who floods.
+        let is_claimed = is_believed && !self.floods;
         let has = |reason: &GoodReason| match reason {
             GoodReason::SignedIn => is_believed && self.flags & SIGNED_IN != 0,
-            GoodReason::SearchCrawler => is_believed && self.flags & SEARCH_CRAWLER != 0,
-            GoodReason::Monitor => is_believed && self.flags & MONITOR != 0,
+            GoodReason::SearchCrawler => is_claimed && self.flags & SEARCH_CRAWLER != 0,
+            GoodReason::Monitor => is_claimed && self.flags & MONITOR != 0,
             GoodReason::NamedNetwork => self.is_named,
         };
         GoodReason::ALL.into_iter().filter(has).collect()
@@ -64,13 +68,18 @@ impl ClientAssessment {
 
     /// Returns whether there is a reason.
     pub(crate) fn is_good(self) -> bool {
-        let claims = self.flags & (SIGNED_IN | SEARCH_CRAWLER | MONITOR) != 0;
-        self.is_named || claims && self.looks() != ClientLooks::Attack
+        !self.reasons().is_empty()
     }
 
     /// Returns whether a limit should not reject it, as [`ClientProfile::is_spared`] does.
     pub(crate) fn is_spared(self) -> bool {
-        self.looks() == ClientLooks::Person || self.is_good()
+        self.looks() == ClientLooks::Person && !self.floods || self.is_good()
+    }
+
+    /// Whether it floods, and so is not spared for what it claims to be.
+    fn floods_beyond_its_claim(self) -> bool {
+        use ClientLooks::{Crawler, Monitor, Person};
+        self.floods && matches!(self.looks(), Person | Crawler | Monitor) && !self.is_good()
     }
 
     /// Describes it, with its first agent and path and the number of its errors.
@@ -87,6 +96,8 @@ impl ClientAssessment {
             client: text(client),
             looks: self.looks(),
             good: self.reasons(),
+            claims_user: self.flags & USER_CLAIMED != 0 && self.flags & SIGNED_IN == 0,
+            floods: self.floods_beyond_its_claim(),
             agent: agent.map(family).filter(|family| !family.is_empty()),
             first_path: first_path.map(text),
             requests: self.requests,
@@ -119,11 +130,13 @@ fn agent_family(agent: &str) -> &str {
 mod tests {
     use weir_view::GoodReason;
 
-    use super::super::marks::{MONITOR, ROBOT, SCANNED, SEARCH_CRAWLER, SIGNED_IN};
+    use super::super::marks::{
+        ASSET, MONITOR, PAGE, ROBOT, SCANNED, SEARCH_CRAWLER, SIGNED_IN, USER_CLAIMED,
+    };
     use super::{ClientAssessment, agent_family};
 
-    fn assessed(flags: u8, refused: u64, is_named: bool) -> ClientAssessment {
-        ClientAssessment { flags, requests: 20, refused, is_named }
+    fn assessed(flags: u16, refused: u64, is_named: bool) -> ClientAssessment {
+        ClientAssessment { flags, requests: 20, refused, is_named, floods: false }
     }
 
     #[test]
@@ -144,6 +157,29 @@ mod tests {
             assert_eq!(found.reasons(), reasons, "{found:?}");
             assert_eq!(found.is_good(), !reasons.is_empty(), "{found:?}");
         }
+    }
+
+    #[test]
+    fn a_claim_does_not_protect_who_floods() {
+        use GoodReason::{NamedNetwork, SignedIn};
+        let person = PAGE | ASSET;
+        for (flags, is_named, reasons, is_spared) in [
+            (person, false, vec![], false),
+            (SEARCH_CRAWLER | ROBOT, false, vec![], false),
+            (MONITOR | ROBOT, false, vec![], false),
+            (person | USER_CLAIMED, false, vec![], false),
+            (person | SIGNED_IN, false, vec![SignedIn], true),
+            (SEARCH_CRAWLER | ROBOT, true, vec![NamedNetwork], true),
+        ] {
+            let flood = ClientAssessment { floods: true, ..assessed(flags, 0, is_named) };
+            let profile = flood.profile(b"192.0.2.7", None, None, 0);
+            assert_eq!((&profile.good, profile.is_spared()), (&reasons, is_spared), "{flags}");
+            assert_eq!(profile.floods, !is_spared, "{flags}");
+            let slow = ClientAssessment { floods: false, ..flood };
+            assert!(slow.profile(b"192.0.2.7", None, None, 0).is_spared(), "{flags}");
+        }
+        let claims = assessed(ROBOT | USER_CLAIMED, 0, false).profile(b"192.0.2.7", None, None, 0);
+        assert!(claims.claims_user && !claims.is_spared());
     }
 
     #[test]

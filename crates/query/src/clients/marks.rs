@@ -1,22 +1,30 @@
 //! What single values of a request say about its client, as flags.
 
-pub(crate) const SIGNED_IN: u8 = 1;
-pub(crate) const SEARCH_CRAWLER: u8 = 1 << 1;
-pub(crate) const MONITOR: u8 = 1 << 2;
+/// A request with a user was served where the server lets only users in.
+pub(crate) const SIGNED_IN: u16 = 1;
+pub(crate) const SEARCH_CRAWLER: u16 = 1 << 1;
+pub(crate) const MONITOR: u16 = 1 << 2;
 /// The user agent is a program other than a browser.
-pub(crate) const ROBOT: u8 = 1 << 3;
+pub(crate) const ROBOT: u16 = 1 << 3;
 /// A page that was served, or a file that pages embed.
-pub(crate) const PAGE: u8 = 1 << 4;
-pub(crate) const ASSET: u8 = 1 << 5;
+pub(crate) const PAGE: u16 = 1 << 4;
+pub(crate) const ASSET: u16 = 1 << 5;
 /// Memory ran out, so a value of a request was not kept.
-pub(crate) const UNKNOWN: u8 = 1 << 6;
+pub(crate) const UNKNOWN: u16 = 1 << 6;
 /// A path that only scanners ask for.
-pub(crate) const SCANNED: u8 = 1 << 7;
+pub(crate) const SCANNED: u16 = 1 << 7;
+/// A request with a user was served. Anyone can name one.
+pub(crate) const USER_CLAIMED: u16 = 1 << 8;
 
-/// The status of an answer: below 400; from 400 to 499; from 400.
-pub(crate) const SERVED: u8 = 1;
-pub(crate) const REFUSED: u8 = 1 << 1;
-pub(crate) const FAILED: u8 = 1 << 2;
+/// The status of an answer: below 400; from 400 to 499; from 400; with what was asked for; 401.
+pub(crate) const SERVED: u16 = 1;
+pub(crate) const REFUSED: u16 = 1 << 1;
+pub(crate) const FAILED: u16 = 1 << 2;
+pub(crate) const SUCCEEDED: u16 = 1 << 3;
+pub(crate) const CHALLENGED: u16 = 1 << 4;
+
+/// The method of a request that reads.
+pub(crate) const READS: u16 = 1;
 
 /// Crawlers of search engines. Rejecting them costs visitors.
 const SEARCH_CRAWLERS: [&[u8]; 10] = [
@@ -103,7 +111,7 @@ const SCANNED_PARTS: [&[u8]; 16] = [
 ];
 
 /// Classifies a user agent. A missing one counts as a program's, if the log has agents at all.
-pub(crate) fn agent_flags(agent: &[u8]) -> u8 {
+pub(crate) fn agent_flags(agent: &[u8]) -> u16 {
     let agent = agent.to_ascii_lowercase();
     let has_one = |parts: &[&[u8]]| {
         parts.iter().any(|part| agent.windows(part.len()).any(|window| window == *part))
@@ -122,12 +130,12 @@ pub(crate) fn agent_flags(agent: &[u8]) -> u8 {
 }
 
 /// Classifies a path, as if it was answered with a status below 400.
-pub(crate) fn path_flags(path: &[u8]) -> u8 {
+pub(crate) fn path_flags(path: &[u8]) -> u16 {
     let scanned = if is_scanned(path) { SCANNED } else { 0 };
     scanned | kind_of_path(path)
 }
 
-fn kind_of_path(path: &[u8]) -> u8 {
+fn kind_of_path(path: &[u8]) -> u16 {
     let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     let Some(dot) = name.iter().rposition(|byte| *byte == b'.') else { return PAGE };
     let ending = name[dot + 1..].to_ascii_lowercase();
@@ -154,19 +162,26 @@ fn is_scanned(path: &[u8]) -> bool {
 }
 
 /// Classifies a status, with flags of its own.
-pub(crate) fn status_flags(status: &[u8]) -> u8 {
+pub(crate) fn status_flags(status: &[u8]) -> u16 {
     match status {
+        b"304" | [b'2', b'0'..=b'9', b'0'..=b'9'] => SERVED | SUCCEEDED,
         [b'1'..=b'3', b'0'..=b'9', b'0'..=b'9'] => SERVED,
+        b"401" => REFUSED | FAILED | CHALLENGED,
         [b'4', _, _] => REFUSED | FAILED,
         [b'5'..=b'9', _, _] => FAILED,
         _ => 0,
     }
 }
 
+/// Classifies a method, with flags of its own.
+pub(crate) fn method_flags(method: &[u8]) -> u16 {
+    if matches!(method, b"GET" | b"HEAD") { READS } else { 0 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{
-        ASSET, FAILED, MONITOR, PAGE, REFUSED, ROBOT, SCANNED, SEARCH_CRAWLER, SERVED, agent_flags,
+        ASSET, CHALLENGED, FAILED, MONITOR, PAGE, REFUSED, ROBOT, SCANNED, SEARCH_CRAWLER, SERVED, SUCCEEDED, agent_flags,
         path_flags, status_flags,
     };
 
@@ -210,8 +225,10 @@ mod tests {
     #[test]
     fn statuses_are_told_apart() {
         for (status, flags) in [
-            ("200", SERVED),
-            ("304", SERVED),
+            ("200", SERVED | SUCCEEDED),
+            ("304", SERVED | SUCCEEDED),
+            ("301", SERVED),
+            ("401", REFUSED | FAILED | CHALLENGED),
             ("404", REFUSED | FAILED),
             ("503", FAILED),
             ("-", 0),

@@ -5,14 +5,17 @@ use weir_view::ClientProfile;
 
 use super::assessment::{ClientAssessment, is_named};
 use super::marks::{
-    FAILED, REFUSED, ROBOT, SCANNED, SERVED, SIGNED_IN, agent_flags, is_set, path_flags,
-    status_flags,
+    FAILED, READS, REFUSED, ROBOT, SCANNED, SERVED, SIGNED_IN, SUCCEEDED, USER_CLAIMED, agent_flags,
+    is_set, path_flags, status_flags,
 };
+use super::minutes::MinuteWeights;
+use super::sign_ins::USER_PATHS_MAX;
+use super::user_paths::{UserPaths, method_of};
 
 /// What the requests of a client say about it, as far as they were read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClientRequests {
-    flags: u8,
+    flags: u16,
     requests: u64,
     errors: u64,
     /// Answers with a status of 400 to 499.
@@ -20,7 +23,10 @@ pub struct ClientRequests {
     first_path: Option<Box<[u8]>>,
     agent: Option<Box<[u8]>>,
     /// The flags of that agent.
-    agent_flags: u8,
+    agent_flags: u16,
+    minutes: MinuteWeights,
+    /// The first paths that it got with a user.
+    user_paths: Vec<Box<[u8]>>,
 }
 
 impl ClientRequests {
@@ -39,8 +45,15 @@ impl ClientRequests {
         let of_path = path.map_or(0, path_flags);
         self.flags |= of_path & SCANNED;
         if status & SERVED != 0 {
-            self.flags |= of_path | text(Field::User).map_or(0, |_| SIGNED_IN);
+            self.flags |= of_path;
+            if text(Field::User).is_some() {
+                self.flags |= USER_CLAIMED;
+                if status & SUCCEEDED != 0 && method_of(record) & READS != 0 {
+                    path.into_iter().for_each(|path| self.keep_user_path(path));
+                }
+            }
         }
+        self.minutes.take(record.time, of_path);
         self.errors += u64::from(status & FAILED != 0);
         self.refused += u64::from(status & REFUSED != 0);
     }
@@ -53,6 +66,8 @@ impl ClientRequests {
         }
         self.keep_agent(later.agent.as_deref(), later.agent_flags);
         self.flags |= later.flags;
+        self.minutes.merge(&later.minutes);
+        later.user_paths.iter().for_each(|path| self.keep_user_path(path));
         self.requests += later.requests;
         self.errors += later.errors;
         self.refused += later.refused;
@@ -70,19 +85,41 @@ impl ClientRequests {
 
     /// Keeps the first agent, or the first one of a program: it says more about a client than the
     /// browsers that it pretends to be.
-    fn keep_agent(&mut self, agent: Option<&[u8]>, flags: u8) {
+    fn keep_agent(&mut self, agent: Option<&[u8]>, flags: u16) {
         let is_better = self.agent.is_none() || flags & ROBOT != 0 && self.agent_flags & ROBOT == 0;
         if agent.is_some() && is_better {
             (self.agent, self.agent_flags) = (agent.map(Into::into), flags);
         }
     }
 
-    /// Describes the client, which is good if it is in one of the networks.
-    pub fn profile(&self, client: &[u8], good_networks: &[AddressBlock]) -> ClientProfile {
-        let &Self { flags, requests, refused, errors, .. } = self;
-        let is_named = is_named(client, good_networks);
-        let assessed = ClientAssessment { flags, requests, refused, is_named };
-        assessed.profile(client, self.agent.as_deref(), self.first_path.as_deref(), errors)
+    fn keep_user_path(&mut self, path: &[u8]) {
+        if self.user_paths.len() < USER_PATHS_MAX && !self.user_paths.iter().any(|it| **it == *path)
+        {
+            self.user_paths.push(path.into());
+        }
+    }
+
+    pub(super) fn user_paths(&self) -> impl Iterator<Item = &[u8]> {
+        self.user_paths.iter().map(|path| &**path)
+    }
+
+    /// Describes the client, which is good if it is in one of the networks. Its users are believed
+    /// if `users` says so.
+    pub fn profile(
+        &self,
+        client: &[u8],
+        good_networks: &[AddressBlock],
+        users: Option<&UserPaths>,
+    ) -> ClientProfile {
+        let has_signed_in = users.is_some_and(|users| users.believe(client, self));
+        let assessed = ClientAssessment {
+            flags: self.flags | if has_signed_in { SIGNED_IN } else { 0 },
+            requests: self.requests,
+            refused: self.refused,
+            is_named: is_named(client, good_networks),
+            floods: self.minutes.floods(),
+        };
+        assessed.profile(client, self.agent.as_deref(), self.first_path.as_deref(), self.errors)
     }
 }
 
@@ -125,7 +162,7 @@ mod tests {
             (vec![("Googlebot/2.1", "/a", "404"); 10], ClientLooks::Attack),
             (vec![("kube-probe/1.29", "/health", "200")], ClientLooks::Monitor),
         ] {
-            let profile = requests(&list).profile(b"192.0.2.7", &[]);
+            let profile = requests(&list).profile(b"192.0.2.7", &[], None);
             assert_eq!(profile.looks, looks, "{list:?}");
             assert_eq!(profile.requests, list.len() as u64);
         }
@@ -144,9 +181,9 @@ mod tests {
         let mut parts = requests(&[page, nameless]);
         parts.merge(requests(&[nameless, missing]));
         assert_eq!(parts, requests(&[page, nameless, nameless, missing]));
-        assert_eq!(parts.profile(b"192.0.2.7", &[]).agent.as_deref(), Some("curl"));
+        assert_eq!(parts.profile(b"192.0.2.7", &[], None).agent.as_deref(), Some("curl"));
         let networks = [AddressBlock::parse("192.0.2.0/24").expect("a network")];
-        let profile = first.profile(b"192.0.2.7", &networks);
+        let profile = first.profile(b"192.0.2.7", &networks, None);
         assert_eq!(profile.good, [GoodReason::NamedNetwork]);
         assert_eq!((profile.requests, profile.errors), (4, 2));
         assert_eq!(profile.first_path.as_deref(), Some("/first"));

@@ -10,22 +10,30 @@ use weir_view::ClientProfile;
 
 use super::assessment::{ClientAssessment, is_named};
 use super::classes::{RequestClasses, RequestColumns};
-use super::marks::is_set;
+use super::marks::{SIGNED_IN, is_set};
+use super::minutes::MinuteWeights;
+use super::sign_ins::{Believed, PathAnswers, USER_PATHS_MAX};
 
 /// The requests of listed clients in some segments, by the positions of the clients in the list.
 ///
-/// Memory: 128 bytes for each client, and a byte for each distinct agent, user, status and path.
+/// Memory: 192 bytes for each client, 8 for each of its minutes with requests, and two for each
+/// distinct agent, user, status, method and path. If some requests name users, 12 more for each path.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientRows {
     all: CompiledFilter,
     classes: RequestClasses,
     clients: Vec<RowCounts>,
+    /// By path id, of all clients.
+    answers: Vec<PathAnswers>,
 }
 
 /// The requests of one client.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct RowCounts {
-    flags: u8,
+    flags: u16,
+    minutes: MinuteWeights,
+    /// Its id, and the ids of the first paths that it got with a user.
+    user_paths: Vec<(u32, u32)>,
     requests: u64,
     errors: u64,
     refused: u64,
@@ -61,7 +69,7 @@ impl ClientRows {
     /// The same, over values that are classified already.
     pub(super) fn of_classes(classes: RequestClasses, clients: usize) -> Self {
         let all = CompiledFilter::new(&Filter::default());
-        Self { all, classes, clients: vec![RowCounts::default(); clients] }
+        Self { all, classes, clients: vec![RowCounts::default(); clients], answers: Vec::new() }
     }
 
     /// Classifies the values that were added since the last call.
@@ -77,9 +85,22 @@ impl ClientRows {
         let columns = RequestColumns::of(segment);
         let rows = self.all.pass_within(segment, bounds).selection();
         rows.for_each(|row| {
-            let Some(at) = listed.position(codes.get(row) as u32) else { return };
+            let client = codes.get(row) as u32;
+            let at = listed.position(client);
+            let answer = match self.classes.has_users() {
+                true => self.classes.answer(&columns, row, client),
+                false => None,
+            };
+            if let Some((path, answer)) = answer {
+                add_answer(&mut self.answers, path, answer);
+            }
+            let Some(at) = at else { return };
             let marks = self.classes.marks(&columns, row);
             let counts = &mut self.clients[at];
+            if let Some((path, _)) = answer.filter(|(_, answer)| answer.has_user()) {
+                counts.add_user_path((client, path as u32));
+            }
+            counts.minutes.take(segment.time(row), self.classes.path_flags(&columns, row));
             let place = (segment.source(), segment.line_offset(row));
             counts.requests += 1;
             counts.errors += u64::from(marks.is_failed);
@@ -99,11 +120,18 @@ impl ClientRows {
     pub(crate) fn merge(&mut self, other: &Self) {
         for (own, other) in self.clients.iter_mut().zip(&other.clients) {
             own.flags |= other.flags;
+            own.minutes.merge(&other.minutes);
+            other.user_paths.iter().for_each(|path| own.add_user_path(*path));
             own.requests += other.requests;
             own.errors += other.errors;
             own.refused += other.refused;
             own.first = earliest(own.first, other.first);
             own.agent = earliest(own.agent, other.agent);
+        }
+        for (path, answer) in other.answers.iter().enumerate() {
+            if *answer != PathAnswers::default() {
+                add_answer(&mut self.answers, path, *answer);
+            }
         }
     }
 
@@ -117,18 +145,54 @@ impl ClientRows {
         networks: &[AddressBlock],
     ) -> Option<ClientProfile> {
         let counts = self.clients.get(at).filter(|counts| counts.requests > 0)?;
-        let &RowCounts { flags, requests, errors, refused, first, agent } = counts;
+        let &RowCounts { requests, errors, refused, first, agent, .. } = counts;
         let text = |field: Field, id: u32| {
             let dictionary: &Dictionary = values.dictionary(field.column());
             let value = dictionary.value(id).filter(|value| is_set(value));
             value.filter(|_| id != ABSENT && id != REMAINDER)
         };
-        let is_named = is_named(client, networks);
-        let assessed = ClientAssessment { flags, requests, refused, is_named };
+        let paths = values.dictionary(Field::Path.column());
+        let is_believed = |(client, path): &(u32, u32)| {
+            let path = paths.value(*path).unwrap_or_default();
+            Believed::at(path, |path| answers_at(&self.answers, paths, path)).holds_for(*client)
+        };
+        let has_signed_in = counts.user_paths.iter().any(is_believed);
+        let assessed = ClientAssessment {
+            flags: counts.flags | if has_signed_in { SIGNED_IN } else { 0 },
+            requests,
+            refused,
+            is_named: is_named(client, networks),
+            floods: counts.minutes.floods(),
+        };
         let agent = agent.and_then(|found| text(Field::UserAgent, found.agent));
         let path = first.and_then(|found| text(Field::Path, found.path));
         Some(assessed.profile(client, agent, path, errors))
     }
+}
+
+impl RowCounts {
+    fn add_user_path(&mut self, path: (u32, u32)) {
+        if self.user_paths.len() < USER_PATHS_MAX && !self.user_paths.contains(&path) {
+            self.user_paths.push(path);
+        }
+    }
+}
+
+/// Adds an answer to those of a path, by its id.
+pub(super) fn add_answer(answers: &mut Vec<PathAnswers>, path: usize, answer: PathAnswers) {
+    if answers.len() <= path {
+        answers.resize(path + 1, PathAnswers::default());
+    }
+    answers[path].merge(answer);
+}
+
+/// The answers to a path, by the ids of paths.
+pub(super) fn answers_at(
+    answers: &[PathAnswers],
+    paths: &Dictionary,
+    path: &[u8],
+) -> Option<PathAnswers> {
+    answers.get(paths.find(path)? as usize).copied()
 }
 
 /// The lesser one of those that there are.

@@ -4,7 +4,7 @@
 //! Each distinct value is classified once, and requests are read by their ids alone.
 
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
 
 use weir_core::{
     ABSENT, AddressBlock, CompiledFilter, Field, Filter, RecordKind, SnapshotSegment, Snapshots,
@@ -14,8 +14,9 @@ use weir_view::ClientProfile;
 
 use super::assessment::{ClientAssessment, is_named};
 use super::classes::{RequestClasses, RequestColumns};
-use super::marks::UNKNOWN;
-use super::rows::{ClientRows, ListedIds};
+use super::marks::{SIGNED_IN, UNKNOWN, USER_CLAIMED};
+use super::rows::{ClientRows, ListedIds, add_answer, answers_at};
+use super::sign_ins::{Believed, PathAnswers};
 use crate::snapshot_work::{Interruption, SnapshotWork};
 use crate::spread::spread_with;
 
@@ -23,7 +24,8 @@ use crate::spread::spread_with;
 ///
 /// # Memory
 ///
-/// 12 bytes for each distinct client, and one byte for each distinct agent, user, status and path.
+/// 12 bytes for each distinct client, and two for each distinct agent, user, status, method and path.
+/// If some requests name users, 20 more for each path.
 pub(crate) struct ClientTraits {
     /// By client id.
     clients: Vec<ClientCounts>,
@@ -36,7 +38,7 @@ pub(crate) struct ClientTraits {
 struct ClientCounts {
     requests: AtomicU32,
     refused: AtomicU32,
-    flags: AtomicU8,
+    flags: AtomicU16,
 }
 
 /// The sums over adjacent rows of one client.
@@ -44,7 +46,7 @@ struct ClientCounts {
 struct RunSums {
     requests: u32,
     refused: u32,
-    flags: u8,
+    flags: u16,
 }
 
 impl ClientTraits {
@@ -63,12 +65,14 @@ impl ClientTraits {
             classes.refresh(values);
             values.dictionary(Field::Client.column()).ids()
         })?;
+        let believed = believed(work, &classes)?;
         let clients: Vec<ClientCounts> = (0..ids).map(|_| ClientCounts::default()).collect();
         let is_request = |it: &&SnapshotSegment| it.segment.kind() == RecordKind::Request;
         let segments = work.snapshot.segments.iter().filter(is_request);
         let segments: Vec<&SnapshotSegment> = segments.collect();
         let all = CompiledFilter::new(&Filter::default());
-        work.spread(segments.into_iter(), |segment| count(&classes, segment, &all, &clients))?;
+        let counted = Counted { classes: &classes, believed: &believed, clients: &clients };
+        work.spread(segments.into_iter(), |segment| count(&counted, segment, &all))?;
         Ok(Self { clients, classes, networks: networks.to_vec() })
     }
 
@@ -114,7 +118,8 @@ impl ClientTraits {
             counts.map(ClientCounts::sums).unwrap_or_default();
         let (requests, refused) = (requests.into(), refused.into());
         let is_named = is_named(key, &self.networks);
-        Some(ClientAssessment { flags, requests, refused, is_named })
+        // What a client says of itself is not held against its requests in a minute here.
+        Some(ClientAssessment { flags, requests, refused, is_named, floods: false })
     }
 
     /// Returns whether values of some requests were not kept.
@@ -143,13 +148,60 @@ impl ClientCounts {
     }
 }
 
-/// Adds the requests of a segment to the counts of their clients.
-fn count(
+/// Decides for each path, by its id, whose users are believed there. Reads the requests only if some
+/// of them name a user.
+///
+/// # Errors
+/// Fails if ids of the snapshot are stale, or if `abandoned` becomes true.
+fn believed<D: Snapshots>(
+    work: &SnapshotWork<'_, D>,
     classes: &RequestClasses,
-    segment: &SnapshotSegment,
-    all: &CompiledFilter,
-    clients: &[ClientCounts],
-) {
+) -> Result<Vec<Believed>, Interruption> {
+    if !classes.has_users() {
+        return Ok(Vec::new());
+    }
+    let all = CompiledFilter::new(&Filter::default());
+    let add = |answers: &mut Vec<PathAnswers>, it: &SnapshotSegment| {
+        let Some(clients) = it.segment.text(Field::Client.column()) else { return };
+        let columns = RequestColumns::of(&it.segment);
+        all.pass_within(&it.segment, &it.bounds).selection().for_each(|row| {
+            if let Some((path, answer)) = classes.answer(&columns, row, clients.get(row) as u32) {
+                add_answer(answers, path, answer);
+            }
+        });
+    };
+    let is_request = |it: &&SnapshotSegment| it.segment.kind() == RecordKind::Request;
+    let segments: Vec<&SnapshotSegment> =
+        work.snapshot.segments.iter().filter(is_request).collect();
+    let parts = spread_with(work.jobs, segments.into_iter(), work.abandoned, Vec::new, add)?;
+    let mut answers = Vec::new();
+    for part in parts {
+        for (path, answer) in part.into_iter().enumerate() {
+            add_answer(&mut answers, path, answer);
+        }
+    }
+    work.with_values(|values| {
+        let paths = values.dictionary(Field::Path.column());
+        let decide = |(path, own): (usize, &PathAnswers)| {
+            let path = paths.value(path as u32).filter(|_| own.has_user());
+            let answers = |path: &[u8]| answers_at(&answers, paths, path);
+            path.map(|path| Believed::at(path, answers)).unwrap_or_default()
+        };
+        answers.iter().enumerate().map(decide).collect()
+    })
+}
+
+/// What the requests of segments are counted with.
+struct Counted<'a> {
+    classes: &'a RequestClasses,
+    /// By path id.
+    believed: &'a [Believed],
+    clients: &'a [ClientCounts],
+}
+
+/// Adds the requests of a segment to the counts of their clients.
+fn count(counted: &Counted<'_>, segment: &SnapshotSegment, all: &CompiledFilter) {
+    let Counted { classes, believed, clients } = *counted;
     let SnapshotSegment { segment, bounds, .. } = segment;
     let Some(of_rows) = segment.text(Field::Client.column()) else { return };
     let columns = RequestColumns::of(segment);
@@ -169,6 +221,13 @@ fn count(
         sums.requests += 1;
         sums.refused += u32::from(marks.is_refused);
         sums.flags |= marks.flags;
+        if marks.flags & USER_CLAIMED != 0
+            && let Some((path, answer)) = classes.answer(&columns, row, own)
+            && answer.has_user()
+            && believed.get(path).is_some_and(|believed| believed.holds_for(own))
+        {
+            sums.flags |= SIGNED_IN;
+        }
     });
     add(client, sums);
 }

@@ -1,6 +1,6 @@
 //! Makes the answers about rules of their replays.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
 use weir_core::{LogSource, Snapshots};
@@ -129,16 +129,29 @@ impl<D: Snapshots> RowReplay<'_, D> {
             return Ok(None);
         }
         let numbers = suspects(sweep);
+        let key = |number: usize| replay.sweep_key(u32::try_from(number).ok()?);
         // The lock on the values is released before other settings are tried.
-        let clients = self.work.with_values(|values| {
+        let mut clients: HashMap<usize, KeyClient> = self.work.with_values(|values| {
             let client = |number: &usize| {
-                let key = replay.sweep_key(u32::try_from(*number).ok()?)?;
+                let key = key(*number)?;
                 let found = traits.assess(key, values)?;
                 let (client, looks) = (String::from_utf8_lossy(key).into_owned(), found.looks());
                 Some((*number, KeyClient { client, looks, is_spared: found.is_spared() }))
             };
             numbers.iter().filter_map(client).collect()
         })?;
+        // Only these need all that their profiles take: what a client claims may not hold.
+        let spared = clients.iter().filter(|(_, client)| client.is_spared);
+        let spared: HashMap<&[u8], usize> =
+            spared.filter_map(|(number, _)| Some((key(*number)?, *number))).collect();
+        let keys: Vec<&[u8]> = spared.keys().copied().collect();
+        if !keys.is_empty() {
+            for profile in traits.profiles(self.work, &keys)? {
+                if let Some(number) = spared.get(profile.client.as_bytes()) {
+                    clients.insert(*number, KeyClient::from(&profile));
+                }
+            }
+        }
         Ok(advice(sweep, &clients))
     }
 

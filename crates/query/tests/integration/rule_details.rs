@@ -49,12 +49,16 @@ fn requests(seed: u64) -> Vec<Request> {
         for _ in 0..draw(12) {
             let number = draw(30) * draw(30) / 30;
             let network = if number % 5 == 4 { "198.51.100" } else { "192.0.2" };
+            let user = if number % 3 == 0 && draw(9) == 0 { "ann" } else { "-" };
+            let paths = ["/", "/login", "/site.css", "/a/b.html", "/feed.xml", "/private/a"];
+            let path = paths[draw(6) as usize];
+            let status = ["200", "304", "404", "401", "500"][draw(5) as usize];
             all.push(Request {
                 client: format!("{network}.{number}"),
-                user: if number % 3 == 0 && draw(9) == 0 { "ann" } else { "-" },
+                user,
                 second,
-                path: ["/", "/login", "/site.css", "/a/b.html", "/feed.xml"][draw(5) as usize],
-                status: ["200", "304", "404", "401", "500"][draw(5) as usize],
+                path,
+                status: if path == "/private/a" && user == "-" { "401" } else { status },
                 agent: AGENTS[if draw(90) == 0 { draw(6) } else { number % 6 } as usize],
             });
         }
@@ -75,12 +79,25 @@ fn log_of(requests: &[Request]) -> Vec<u8> {
     log.into_bytes()
 }
 
+/// Whether a user got what somebody else was challenged for, and nobody got without a user.
+fn has_signed_in(requests: &[Request], request: &Request) -> bool {
+    let is_success = |request: &Request| ["200", "304"].contains(&request.status);
+    let others = || {
+        requests.iter().filter(|other| other.user == "-" && other.path == request.path)
+    };
+    request.user == "ann"
+        && request.path == "/private/a"
+        && is_success(request)
+        && !others().any(is_success)
+        && others().any(|other| other.status == "401" && other.client != request.client)
+}
+
 /// Why each good client is good.
 fn naive_reasons(requests: &[Request]) -> BTreeMap<String, BTreeSet<GoodReason>> {
     let mut reasons: BTreeMap<String, BTreeSet<GoodReason>> = BTreeMap::new();
     for request in requests {
         let mut found = BTreeSet::new();
-        if request.user == "ann" && ["200", "304"].contains(&request.status) {
+        if has_signed_in(requests, request) {
             found.insert(GoodReason::SignedIn);
         }
         if request.agent.contains("Googlebot") || request.agent.contains("bingbot") {
@@ -118,7 +135,7 @@ fn naive_humans(requests: &[Request]) -> BTreeSet<String> {
         let loads = |paths: &[&str]| answered().any(|request| paths.contains(&request.path));
         own().all(|request| request.agent.contains("Firefox"))
             && (loads(&["/", "/login", "/a/b.html"]) && loads(&["/site.css"])
-                || answered().any(|request| request.user == "ann"))
+                || own().any(|request| has_signed_in(requests, request)))
     };
     clients.into_iter().filter(is_human).cloned().collect()
 }

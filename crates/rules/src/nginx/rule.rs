@@ -12,6 +12,7 @@ use crate::gate::{CannotEnforce, Gate, GateOptions};
 use crate::keys::Interner;
 use crate::report::Decision;
 use crate::rule::{Family, MissingField, Observer, Replay, Rule};
+use crate::settings::RuleSettings;
 
 /// The limits of one kind in an nginx configuration.
 #[derive(Debug)]
@@ -32,6 +33,11 @@ pub(crate) trait RuleKind: LimitKind {
         rule: &NginxRule<Self>,
         fields: &RecordFields,
     ) -> Result<Box<dyn Observer>, MissingField>;
+
+    /// See [`Rule::limit_settings`].
+    fn limit_settings(_rule: &NginxRule<Self>) -> Vec<(String, RuleSettings)> {
+        Vec::new()
+    }
 
     /// See [`Rule::replay`].
     fn replay(rule: &NginxRule<Self>) -> Box<dyn Replay + '_>;
@@ -161,6 +167,10 @@ impl<L: RuleKind> Rule for NginxRule<L> {
 
     fn notes(&self) -> &[RuleError] {
         self.origin.as_ref().map_or(&self.configuration.notes, |(_, notes)| notes)
+    }
+
+    fn limit_settings(&self) -> Vec<(String, RuleSettings)> {
+        L::limit_settings(self)
     }
 
     fn reads(&self) -> Option<Vec<String>> {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::ini::{Ini, Section, Value};
 use super::interpolation::{Budget, OptionError, interpolate, replace_tags};
 use crate::error::RuleError;
+use crate::files::MergedTexts;
 
 /// The options of a filter.
 const OPTIONS: [&str; 6] =
@@ -71,6 +72,30 @@ pub(super) fn with_includes(
     let mut includes = Includes { find, merged: MergedFiles::default(), count: 0, bytes: 0 };
     includes.add(file, &mut Vec::new())?;
     Ok(includes.merged)
+}
+
+/// Reads the text of a rule, with the files that fail2ban reads before and after it, and with all that
+/// these include.
+///
+/// # Errors
+/// As [`with_includes`].
+pub(super) fn with_merged_texts(
+    file: ConfigurationFile<'_>,
+    MergedTexts { earlier, later }: &MergedTexts,
+    find: &mut FindFile<'_>,
+) -> Result<MergedFiles, RuleError> {
+    let mut merged = MergedFiles::default();
+    let files = earlier
+        .iter()
+        .map(|(name, text)| ConfigurationFile { name, text, is_rule: false })
+        .chain([file])
+        .chain(later.iter().map(|(name, text)| ConfigurationFile { name, text, is_rule: false }));
+    for file in files {
+        let next = with_includes(file, find)?;
+        merged.ini.merge(next.ini);
+        merged.missing.extend(next.missing);
+    }
+    Ok(merged)
 }
 
 /// The merged files of a filter; `None` if no file has that name.

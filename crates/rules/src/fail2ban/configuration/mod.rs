@@ -13,7 +13,7 @@ use self::filter::{ConfigurationFile, FindFile, MergedFiles};
 use self::ini::Ini;
 use self::interpolation::Budget;
 use crate::error::{ParseError, RuleError};
-use crate::files::RuleFiles;
+use crate::files::{MergedTexts, RuleFiles};
 
 pub(super) use self::duration::seconds;
 
@@ -115,7 +115,8 @@ pub(super) fn read<'t>(
     let first_line = 0..text.lines().next().map_or(0, str::len);
     let mut find = |name: &str| files.shared_text(name);
     let file = ConfigurationFile { name, text, is_rule: true };
-    let MergedFiles { ini, missing } = filter::with_includes(file, &mut find).map_err(|error| {
+    let read = filter::with_merged_texts(file, files.merged(), &mut find);
+    let MergedFiles { ini, missing } = read.map_err(|error| {
         if error.range.is_empty() { RuleError::new(first_line.clone(), error) } else { error }
     })?;
     let has_filter = ini.section("Definition").is_some();
@@ -145,9 +146,14 @@ pub(super) fn read<'t>(
 
 /// Looks up the files that the jails of a text need. Returns the names of those that are missing,
 /// as far as the text is valid.
-pub(crate) fn missing_files(text: &str, name: &str, find: &mut FindFile<'_>) -> Vec<String> {
+pub(crate) fn missing_files(
+    text: &str,
+    name: &str,
+    merged: &MergedTexts,
+    find: &mut FindFile<'_>,
+) -> Vec<String> {
     let file = ConfigurationFile { name, text, is_rule: true };
-    let Ok(MergedFiles { ini, mut missing }) = filter::with_includes(file, find) else {
+    let Ok(MergedFiles { ini, mut missing }) = filter::with_merged_texts(file, merged, find) else {
         return Vec::new();
     };
     if ini.section("Definition").is_none() {

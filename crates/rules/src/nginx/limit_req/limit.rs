@@ -7,6 +7,7 @@ use crate::nginx::configuration::{
     Directive, LimitKind, NUMBER_MAX, Word, Zone, ZoneParameters, find_zone, unknown_parameter,
     whole_number,
 };
+use crate::settings::RuleSettings;
 
 /// A zone of requests.
 pub(crate) type RequestZone = Zone<Drain>;
@@ -34,6 +35,19 @@ pub(crate) struct Limit {
     pub(crate) burst: i64,
     /// In thousandths of a request; more is delayed. `i64::MAX` with `nodelay`.
     pub(crate) delay: i64,
+}
+
+impl Limit {
+    /// The numbers of the limit and of its zone, as written.
+    pub(super) fn settings(&self, zone: &RequestZone) -> RuleSettings {
+        let (number, seconds) = split_rate(&zone.parameters.rate_text).unwrap_or(("1", 1));
+        RuleSettings {
+            threshold: u64::try_from(self.burst / REQUEST).unwrap_or_default(),
+            period_ns: seconds * 1_000_000_000,
+            refill: number.parse().ok(),
+            trips_at_threshold: false,
+        }
+    }
 }
 
 impl ZoneParameters for Drain {
@@ -109,13 +123,15 @@ fn parse_rate(text: &str, word: &Word) -> Result<Rate, RuleError> {
             "`{text}` is not a valid rate; write requests in a second or a minute, such as 10r/s or 30r/m"
         ))
     };
-    let (number, seconds) = match (text.strip_suffix("r/s"), text.strip_suffix("r/m")) {
-        (Some(number), _) => (number, 1),
-        (_, Some(number)) => (number, 60),
-        (None, None) => return Err(invalid()),
-    };
+    let (number, seconds) = split_rate(text).ok_or_else(invalid)?;
     let number = whole_number(number).filter(|number| *number > 0).ok_or_else(invalid)?;
-    Ok(Rate(number * REQUEST / seconds))
+    Ok(Rate(number * REQUEST / seconds as i64))
+}
+
+/// Splits a rate into its number and the seconds of its unit.
+fn split_rate(text: &str) -> Option<(&str, u64)> {
+    let of_unit = |unit: &str, seconds| Some((text.strip_suffix(unit)?, seconds));
+    of_unit("r/s", 1).or_else(|| of_unit("r/m", 60))
 }
 
 fn requests(text: &str, word: &Word, min: i64) -> Result<i64, RuleError> {

@@ -37,6 +37,7 @@ use super::observer::LimitObserver;
 use super::rule::{NginxRule, RuleKind};
 use crate::gate::{CannotEnforce, Gate, GateOptions};
 use crate::rule::{Family, MissingField, Observer, Replay};
+use crate::settings::RuleSettings;
 
 /// The request limits in an nginx configuration.
 pub(crate) type LimitReq = NginxRule<Limit>;
@@ -57,6 +58,20 @@ impl RuleKind for Limit {
 
     fn observer(rule: &LimitReq, fields: &RecordFields) -> Result<Box<dyn Observer>, MissingField> {
         Ok(Box::new(LimitObserver::new(&rule.configuration, fields)?))
+    }
+
+    fn limit_settings(rule: &LimitReq) -> Vec<(String, RuleSettings)> {
+        if rule.single_limit().is_some() {
+            return Vec::new();
+        }
+        let of_zone = |(number, zone): (usize, &RequestZone)| {
+            let limits = rule.limit_sets().iter().flat_map(|set| &set.limits);
+            let mut limits = limits.filter(|limit| limit.zone == number);
+            let first = limits.next()?;
+            // Locations with other bursts would need numbers of their own.
+            limits.all(|limit| limit == first).then(|| (zone.name.clone(), first.settings(zone)))
+        };
+        rule.zones().iter().enumerate().filter_map(of_zone).collect()
     }
 
     fn replay(rule: &LimitReq) -> Box<dyn Replay + '_> {

@@ -355,3 +355,70 @@ fn each_pattern_matches_as_many_lines_as_in_fail2ban_regex() {
     println!("{patterns} counts are the same, {lines} lines in total");
     assert!(patterns >= 16 && lines > 20, "{patterns} patterns, {lines} lines");
 }
+
+/// The files of a configuration, in the order in which fail2ban merges them. The third is the rule.
+const MERGED: [(&str, &str); 4] = [
+    (
+        "jail.conf",
+        "[DEFAULT]\nmaxretry = 5\nbantime = 10m\nfindtime = 10m\nenabled = false\n\
+         filter = %(__name__)s\nbackend = auto\nlogpath = /dev/null\n[mine]\nbantime = 30m\n[other]\n\
+         [off]\n",
+    ),
+    ("jail.d/a.conf", "[mine]\nmaxretry = 9\nfindtime = 2h\n[other]\nmaxretry = 8\n"),
+    ("jail.local", "[DEFAULT]\nfindtime = 20m\n[mine]\nenabled = true\n[other]\nenabled = true\nmaxretry = 7\n"),
+    ("jail.d/z.local", "[mine]\nbantime = 3h\n"),
+];
+
+#[test]
+#[ignore = "needs fail2ban; `cargo xtask test` runs it"]
+fn merged_files_give_the_settings_of_fail2ban_client() {
+    let folder = std::env::temp_dir().join(format!("weir-fail2ban-{}", std::process::id()));
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("it is created");
+        std::fs::write(path, text).expect("it is written");
+    };
+    MERGED.iter().for_each(|(name, text)| write(name, text));
+    write("fail2ban.conf", "[Definition]\n");
+    let mut files = RuleFiles::default();
+    for (name, text) in [
+        ("mine.conf", "[Definition]\nfailregex = ^<HOST> one$\n"),
+        ("mine.local", "[Definition]\nfailregex = %(known/failregex)s\n            ^<HOST> two$\n"),
+        ("other.conf", "[Definition]\nfailregex = ^<HOST> three$\n"),
+    ] {
+        write(&format!("filter.d/{name}"), text);
+        files.add(name.to_owned(), text);
+    }
+    let [earlier @ .., (_, rule), later] = &MERGED;
+    earlier.iter().for_each(|(name, text)| files.add_earlier((*name).to_owned(), *text));
+    files.add_later(later.0.to_owned(), later.1);
+    let ours: Vec<String> = rules(rule, &files)
+        .iter()
+        .map(|rule| format!("{}  {}", rule.name(), rule.description()))
+        .collect();
+    let output = Command::new("fail2ban-client").arg("-c").arg(&folder).arg("-d").output();
+    std::fs::remove_dir_all(&folder).expect("it is removed");
+    let output = output.expect("fail2ban-client runs");
+    let theirs = String::from_utf8_lossy(&output.stdout).into_owned();
+    let set = |jail: &str, option: &str, value: &str| format!("['set', '{jail}', '{option}', {value}]");
+    for line in [
+        set("mine", "maxretry", "9"),
+        set("mine", "findtime", "'2h'"),
+        set("other", "findtime", "'20m'"),
+        set("mine", "bantime", "'3h'"),
+        set("other", "maxretry", "7"),
+        set("other", "bantime", "'10m'"),
+        "['multi-set', 'mine', 'addfailregex', ['^<HOST> one$', '^<HOST> two$']]".to_owned(),
+    ] {
+        assert!(theirs.contains(&line), "{line}\n{theirs}");
+    }
+    assert!(!theirs.contains("'off'"), "{theirs}");
+    assert_eq!(
+        ours,
+        [
+            "mine  maxretry=9 findtime=7200 bantime=10800, 2 failregex",
+            "other  maxretry=7 findtime=1200 bantime=600, 1 failregex",
+        ],
+        "{theirs}"
+    );
+}
