@@ -83,7 +83,8 @@ mod tests {
 
     #[test]
     fn places_of_an_excerpt_are_found_in_the_text() {
-        let text = "[DEFAULT]\nmaxretry = 3\n[a]\nfailregex = ^<HOST> 1\n[b]\nfindtime = 22\n[c]\nx = 4";
+        let text =
+            "[DEFAULT]\nmaxretry = 3\n[a]\nfailregex = ^<HOST> 1\n[b]\nfindtime = 22\n[c]\nx = 4";
         let excerpt = RuleExcerpt::of_jail(text, "b", None).expect("a part");
         assert_eq!(excerpt.text, "[DEFAULT]\nmaxretry = 3\n[b]\nfindtime = 22\n");
         let at = excerpt.text.find("22").expect("the number");

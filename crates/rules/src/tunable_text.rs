@@ -88,7 +88,10 @@ impl TextSettings {
             };
             match limits.is_empty() {
                 true => vec![settings(None, rule.settings())],
-                false => limits.into_iter().map(|(limit, own)| settings(Some(limit), Some(own))).collect(),
+                false => limits
+                    .into_iter()
+                    .map(|(limit, own)| settings(Some(limit), Some(own)))
+                    .collect(),
             }
         };
         rules.iter().enumerate().flat_map(of_rule).collect()
@@ -242,8 +245,7 @@ impl TunableText {
         let budget = SEARCHED_BYTES_MAX.max(readings * self.excerpt.text.len());
         let search = PlaceSearch { text: self, own, bytes_left: Cell::new(budget) };
         let mut places = SettingPlaces {
-            threshold: search
-                .find(own.threshold, |threshold| RuleSettings { threshold, ..own }),
+            threshold: search.find(own.threshold, |threshold| RuleSettings { threshold, ..own }),
             period: search.find(own.period_ns, |period_ns| RuleSettings { period_ns, ..own }),
             ..SettingPlaces::default()
         };
@@ -251,8 +253,11 @@ impl TunableText {
             places.refill =
                 search.find(refill, |refill| RuleSettings { refill: Some(refill), ..own });
             if refill == own.threshold && places.threshold.is_none() {
-                places.both = search
-                    .find(refill, |both| RuleSettings { threshold: both, refill: Some(both), ..own });
+                places.both = search.find(refill, |both| RuleSettings {
+                    threshold: both,
+                    refill: Some(both),
+                    ..own
+                });
             }
         }
         places
@@ -285,11 +290,7 @@ type Edit = (Range<usize>, String);
 
 impl PlaceSearch<'_> {
     /// Returns the place where another number changes a setting, and nothing else.
-    fn find(
-        &self,
-        number: u64,
-        changed: impl Fn(u64) -> RuleSettings,
-    ) -> Option<Range<usize>> {
+    fn find(&self, number: u64, changed: impl Fn(u64) -> RuleSettings) -> Option<Range<usize>> {
         // Some numbers must not rise, and others not fall.
         [number.checked_mul(2), Some(number / 2)].into_iter().flatten().find_map(|other| {
             if other == number || other == 0 {
@@ -547,7 +548,8 @@ mod tests {
         let rule = "limit_req_zone $remote_addr zone=a:1m rate=10r/s;\n\
                     limit_req_zone $uri zone=b:1m rate=10r/s;\n\
                     limit_req zone=a burst=20 nodelay;\nlimit_req zone=b burst=20;\n";
-        let expected = rule.replace("b:1m rate=10", "b:1m rate=50").replace("b burst=20", "b burst=7");
+        let expected =
+            rule.replace("b:1m rate=10", "b:1m rate=50").replace("b burst=20", "b burst=7");
         assert_eq!(changed(rule, 1, (7, 1, Some(50))).as_deref(), Some(&*expected));
     }
 

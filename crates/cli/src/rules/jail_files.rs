@@ -78,7 +78,8 @@ fn in_order(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     }
     let with = |ending: &'static str| {
         let main = folder.join(format!("jail.{ending}"));
-        let others = others.iter().filter(move |it| it.extension().is_some_and(|end| end == ending));
+        let others =
+            others.iter().filter(move |it| it.extension().is_some_and(|end| end == ending));
         Some(main).filter(|main| main.is_file()).into_iter().chain(others.cloned())
     };
     Ok(with("conf").chain(with("local")).collect())

@@ -7,9 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use weir_rules::{
-    Family, Rule, RuleError, RuleFiles, TextSettings, TunableText, parse_rules,
-};
+use weir_rules::{Family, Rule, RuleError, RuleFiles, TextSettings, TunableText, parse_rules};
 
 use super::arguments::{FamilyArgument, RulesArguments};
 use super::filter_folders::FilterFolders;

@@ -211,10 +211,12 @@ fn add_suggestions(
 ) -> Result<usize, Failure> {
     let mut tunable = 0;
     for (rule, place) in report.rules.iter_mut().zip(places).take(SUGGESTED_RULES_MAX) {
+        if rule.suggestion.is_some() {
+            continue;
+        }
         let limit = busiest_limit(rule);
-        if rule.suggestion.is_none()
-            && let Some(text) = place.tunable_text(limit.as_deref())
-        {
+        let of_limit = place.tunable_text(limit.as_deref()).map(|text| (text, limit));
+        if let Some((text, limit)) = of_limit.or_else(|| Some((place.tunable_text(None)?, None))) {
             tunable += 1;
             rule.suggestion = search.suggestion(&text, limit)?;
         }

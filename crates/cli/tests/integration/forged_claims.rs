@@ -75,7 +75,11 @@ fn a_claim_does_not_change_what_is_suggested() {
             ),
             ("Mozilla/5.0 (compatible; Googlebot/2.1)", String::new(), "crawler"),
             ("Mozilla/5.0+(compatible; UptimeRobot/2.0)", String::new(), "monitor"),
-            ("kube-probe/1.29", line("192.0.2.66", "-", 20, "/healthz", 200, "kube-probe/1.29"), "monitor"),
+            (
+                "kube-probe/1.29",
+                line("192.0.2.66", "-", 20, "/healthz", 200, "kube-probe/1.29"),
+                "monitor",
+            ),
             (BROWSER, page.clone() + &style, "person"),
         ] {
             let (suggestion, flood) = suggested(rule, &log(agent, &others));

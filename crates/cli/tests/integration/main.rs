@@ -12,9 +12,9 @@ mod duckdb;
 mod escapes;
 mod export;
 mod files;
+mod forged_claims;
 mod formats;
 mod full_memory;
-mod forged_claims;
 mod gateway;
 mod gateway_log;
 #[cfg(unix)]

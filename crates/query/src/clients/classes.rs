@@ -85,7 +85,8 @@ impl RequestClasses {
         }
         let status = flags_at(&self.statuses, columns.statuses, row, 0);
         // A log without methods does not tell requests that read from others.
-        let method = columns.methods.map_or(READS, |_| flags_at(&self.methods, columns.methods, row, 0));
+        let method =
+            columns.methods.map_or(READS, |_| flags_at(&self.methods, columns.methods, row, 0));
         let user = flags_at(&self.users, columns.users, row, 0);
         // A user that was not kept may be one.
         let has_user = user & (USER_CLAIMED | UNKNOWN) != 0;

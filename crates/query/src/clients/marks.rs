@@ -181,8 +181,8 @@ pub(crate) fn method_flags(method: &[u8]) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::{
-        ASSET, CHALLENGED, FAILED, MONITOR, PAGE, REFUSED, ROBOT, SCANNED, SEARCH_CRAWLER, SERVED, SUCCEEDED, agent_flags,
-        path_flags, status_flags,
+        ASSET, CHALLENGED, FAILED, MONITOR, PAGE, REFUSED, ROBOT, SCANNED, SEARCH_CRAWLER, SERVED,
+        SUCCEEDED, agent_flags, path_flags, status_flags,
     };
 
     #[test]

@@ -112,7 +112,8 @@ mod tests {
 
     #[test]
     fn parts_in_any_order_add_up_and_stay_bounded() {
-        let all: Vec<(i64, u16)> = (0..9_000).map(|number| (number * 7_919 % 54_000, PAGE)).collect();
+        let all: Vec<(i64, u16)> =
+            (0..9_000).map(|number| (number * 7_919 % 54_000, PAGE)).collect();
         let whole = weights(all.iter().copied());
         let mut parts = weights(all[4_000..].iter().copied());
         parts.merge(&weights(all[..4_000].iter().copied()));

@@ -5,8 +5,8 @@ use weir_view::ClientProfile;
 
 use super::assessment::{ClientAssessment, is_named};
 use super::marks::{
-    FAILED, READS, REFUSED, ROBOT, SCANNED, SERVED, SIGNED_IN, SUCCEEDED, USER_CLAIMED, agent_flags,
-    is_set, path_flags, status_flags,
+    FAILED, READS, REFUSED, ROBOT, SCANNED, SERVED, SIGNED_IN, SUCCEEDED, USER_CLAIMED,
+    agent_flags, is_set, path_flags, status_flags,
 };
 use super::minutes::MinuteWeights;
 use super::sign_ins::USER_PATHS_MAX;

@@ -175,7 +175,9 @@ mod tests {
     #[test]
     fn paths_have_folders_above_them() {
         let above = |path: &'static str| -> Vec<&str> {
-            path_and_above(path.as_bytes()).map(|it| std::str::from_utf8(it).expect("text")).collect()
+            path_and_above(path.as_bytes())
+                .map(|it| std::str::from_utf8(it).expect("text"))
+                .collect()
         };
         assert_eq!(above("/a/b"), ["/a/b", "/a/", "/a", "/", ""]);
         assert_eq!(above("/a/"), ["/a/", "/a", "/", ""]);

@@ -82,9 +82,7 @@ fn log_of(requests: &[Request]) -> Vec<u8> {
 /// Whether a user got what somebody else was challenged for, and nobody got without a user.
 fn has_signed_in(requests: &[Request], request: &Request) -> bool {
     let is_success = |request: &Request| ["200", "304"].contains(&request.status);
-    let others = || {
-        requests.iter().filter(|other| other.user == "-" && other.path == request.path)
-    };
+    let others = || requests.iter().filter(|other| other.user == "-" && other.path == request.path);
     request.user == "ann"
         && request.path == "/private/a"
         && is_success(request)

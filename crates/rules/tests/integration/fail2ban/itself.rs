@@ -365,7 +365,10 @@ const MERGED: [(&str, &str); 4] = [
          [off]\n",
     ),
     ("jail.d/a.conf", "[mine]\nmaxretry = 9\nfindtime = 2h\n[other]\nmaxretry = 8\n"),
-    ("jail.local", "[DEFAULT]\nfindtime = 20m\n[mine]\nenabled = true\n[other]\nenabled = true\nmaxretry = 7\n"),
+    (
+        "jail.local",
+        "[DEFAULT]\nfindtime = 20m\n[mine]\nenabled = true\n[other]\nenabled = true\nmaxretry = 7\n",
+    ),
     ("jail.d/z.local", "[mine]\nbantime = 3h\n"),
 ];
 
@@ -400,7 +403,8 @@ fn merged_files_give_the_settings_of_fail2ban_client() {
     std::fs::remove_dir_all(&folder).expect("it is removed");
     let output = output.expect("fail2ban-client runs");
     let theirs = String::from_utf8_lossy(&output.stdout).into_owned();
-    let set = |jail: &str, option: &str, value: &str| format!("['set', '{jail}', '{option}', {value}]");
+    let set =
+        |jail: &str, option: &str, value: &str| format!("['set', '{jail}', '{option}', {value}]");
     for line in [
         set("mine", "maxretry", "9"),
         set("mine", "findtime", "'2h'"),
