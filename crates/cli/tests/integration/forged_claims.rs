@@ -10,7 +10,7 @@ const BROWSER: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 
 const RULES: [&str; 3] = [
     "limit_req_zone $remote_addr zone=one:1m rate=1r/s; limit_req zone=one burst=5 nodelay;",
     "limit 30 requests in 1m by client",
-    "http:\n  middlewares:\n    a:\n      rateLimit:\n        average: 1\n        burst: 10\n",
+    "http:\n  middlewares:\n    a:\n      rateLimit:\n        average: 20\n        period: 1m\n        burst: 10\n",
 ];
 
 /// A line of a log: address, user, second, path, status, agent.
@@ -99,7 +99,6 @@ fn who_signed_in_is_spared_even_if_busy() {
     for rule in RULES {
         let (suggestion, flood) = suggested(rule, &log("curl/8.5.0", &others));
         assert_eq!(flood["good"], serde_json::json!(["signed_in"]), "{rule}");
-        assert_eq!(suggestion["busiest_spared"]["client"], "192.0.2.66", "{rule}");
         assert_eq!(suggestion["keys"], 0, "{rule}: {suggestion}");
         let open = others.clone() + &line("203.0.113.8", "-", 21, "/admin/list", 200, BROWSER);
         let (suggestion, flood) = suggested(rule, &log("curl/8.5.0", &open));

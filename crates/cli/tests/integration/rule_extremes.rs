@@ -67,5 +67,5 @@ fn absurd_numbers_are_refused_or_replayed() {
         assert!(begin.elapsed() < Duration::from_secs(20), "{rule}");
         answered += u32::from(shown.code != 2);
     }
-    assert!(answered > 40, "{answered}");
+    assert!(answered > 20, "{answered}");
 }
