@@ -55,10 +55,14 @@ pub(super) fn lines(rule: &ReplayedRule, suggestion: &Suggestion) -> String {
 
 /// What a setting of one of several limits does, beside the others.
 fn of_several(limit: &str, setting: &str, suggestion: &Suggestion) -> String {
+    let limit = safe(limit);
+    let why = match suggestion.keys {
+        0 => format!("No setting of the limit of zone {limit} tells a few keys from the others"),
+        _ => format!("Of the limits, that of zone {limit} rejects the most"),
+    };
     let mut text = format!(
-        "# Of the limits, that of zone {} rejects the most. With {setting} there, and the others as they are,\n\
-         # {} would be rejected, with {}.\n",
-        safe(limit),
+        "# {why}. With {setting} there,\n\
+         # and the others as they are, {} would be rejected, with {}.\n",
         count(suggestion.keys, "key"),
         count(suggestion.requests, "request"),
     );
