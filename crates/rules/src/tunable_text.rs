@@ -79,7 +79,7 @@ pub struct TextSettings {
 impl TextSettings {
     /// Returns those of all limits of some rules of one text.
     pub fn of_rules(rules: &[Box<dyn Rule>]) -> Vec<Self> {
-        let of_rule = |(number, rule): (usize, &Box<dyn Rule>)| {
+        let of_rules = rules.iter().enumerate().flat_map(|(number, rule)| {
             let limits = rule.limit_settings();
             let settings = |limit: Option<String>, settings| Self {
                 rule: number,
@@ -93,8 +93,8 @@ impl TextSettings {
                     .map(|(limit, own)| settings(Some(limit), Some(own)))
                     .collect(),
             }
-        };
-        rules.iter().enumerate().flat_map(of_rule).collect()
+        });
+        of_rules.collect()
     }
 }
 
