@@ -95,7 +95,7 @@ impl Client {
 
     /// Makes the system take few bytes in advance for this client, so that
     /// [`taken_bytes`](Self::taken_bytes) soon tells whether it reads. Otherwise it takes more bytes
-    /// only when a third of a buffer of megabytes is free.
+    /// only when a third of a buffer of megabytes is free. It lasts until the response has ended.
     pub fn limit_bytes_ahead(&self) {
         self.watch.0.limit_bytes_ahead();
     }

@@ -20,7 +20,7 @@ use crate::head_cutter::HeadCutter;
 use crate::head_refusal::{HeadProblem, HeadRefusal, TextedAnswer};
 use crate::idle::Activity;
 use crate::linger::Linger;
-use crate::socket::{ConnectionEnd, ConnectionPermit, Peer, SocketStream};
+use crate::socket::{BytesAhead, ConnectionEnd, ConnectionPermit, Peer, SocketStream};
 
 /// One open connection of a [`Server`](crate::Server). It counts towards
 /// [`connections_max`](crate::ServeOptions::connections_max) until it is dropped, even after an
@@ -41,6 +41,8 @@ pub struct Transport {
     /// The rest of the interim responses that are being sent. They come before all other bytes.
     interim: Bytes,
     linger: Linger,
+    /// What the socket took in advance, while it takes few bytes.
+    usual_bytes_ahead: Option<BytesAhead>,
     /// Whether bytes were received after the last bytes were sent.
     is_unanswered: bool,
     /// Whether a write failed because the client does not read.
@@ -115,6 +117,7 @@ impl Transport {
             refusal: None,
             interim: Bytes::new(),
             linger: Linger::default(),
+            usual_bytes_ahead: None,
             is_unanswered: false,
             is_unread: false,
             _permit: permit,
@@ -202,6 +205,19 @@ impl Transport {
         Poll::Ready(Ok(()))
     }
 
+    /// Sets what the socket takes in advance, if that has changed.
+    fn set_bytes_ahead(&mut self) {
+        self.usual_bytes_ahead =
+            match (self.activity.wants_few_bytes_ahead(), self.usual_bytes_ahead) {
+                (true, None) => self.stream.replace_bytes_ahead(BytesAhead::FEW),
+                (false, Some(usual)) => {
+                    self.stream.replace_bytes_ahead(usual);
+                    None
+                }
+                (_, unchanged) => unchanged,
+            };
+    }
+
     /// Applies the deadline to the result of a write, and counts a client that does not read.
     fn check_write<T>(
         &mut self,
@@ -266,9 +282,7 @@ impl AsyncWrite for Transport {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         this.is_unanswered = false;
-        if this.activity.take_limit_of_bytes_ahead() {
-            this.stream.limit_bytes_ahead();
-        }
+        this.set_bytes_ahead();
         ready!(this.poll_interim(context))?;
         this.begin_refusal(&[IoSlice::new(bytes)]);
         if let Some(answer) = this.refusal.take() {
@@ -290,9 +304,7 @@ impl AsyncWrite for Transport {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         this.is_unanswered = false;
-        if this.activity.take_limit_of_bytes_ahead() {
-            this.stream.limit_bytes_ahead();
-        }
+        this.set_bytes_ahead();
         ready!(this.poll_interim(context))?;
         this.begin_refusal(slices);
         if let Some(answer) = this.refusal.take() {

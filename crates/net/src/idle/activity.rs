@@ -29,8 +29,8 @@ pub(crate) struct Activity {
     /// Whether the end of a response may still be unwritten. The connection is not idle until then.
     is_unsent: AtomicBool,
     pub(super) written_bytes: AtomicU64,
-    /// Whether the socket is to take few bytes in advance, and is not set so yet.
-    limits_bytes_ahead: AtomicBool,
+    /// Whether the socket is to take few bytes in advance, until the end of the response.
+    wants_few_bytes_ahead: AtomicBool,
     /// Whether each write of the response is observed.
     notes_writes: AtomicBool,
     /// Whether the client must not mistake the end of the connection for the end of a body.
@@ -73,7 +73,7 @@ impl Activity {
             watches_client: AtomicBool::new(false),
             is_unsent: AtomicBool::new(false),
             written_bytes: AtomicU64::new(0),
-            limits_bytes_ahead: AtomicBool::new(false),
+            wants_few_bytes_ahead: AtomicBool::new(false),
             notes_writes: AtomicBool::new(false),
             is_aborted: AtomicBool::new(false),
             is_http2: AtomicBool::new(false),
@@ -157,15 +157,14 @@ impl Activity {
         self.written_bytes.load(Ordering::Relaxed)
     }
 
-    /// Asks for a socket that takes few bytes in advance.
+    /// Asks for a socket that takes few bytes in advance, until the connection waits for a request.
     pub(crate) fn limit_bytes_ahead(&self) {
-        self.limits_bytes_ahead.store(true, Ordering::Relaxed);
+        self.wants_few_bytes_ahead.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the socket is to be set to take few bytes in advance. The answer is true once.
-    pub(crate) fn take_limit_of_bytes_ahead(&self) -> bool {
-        self.limits_bytes_ahead.load(Ordering::Relaxed)
-            && self.limits_bytes_ahead.swap(false, Ordering::Relaxed)
+    /// Whether the socket is to take few bytes in advance.
+    pub(crate) fn wants_few_bytes_ahead(&self) -> bool {
+        self.wants_few_bytes_ahead.load(Ordering::Relaxed)
     }
 
     /// Whether the connection ends after its next response.
@@ -293,6 +292,7 @@ impl Activity {
 
     pub(super) fn begin_wait(&self, state: &mut ActivityState) {
         state.waiting = self.idle.waits.fetch_add(1, Ordering::SeqCst) + 1;
+        self.wants_few_bytes_ahead.store(false, Ordering::Relaxed);
     }
 
     /// Returns the number of the current wait; `None` if the connection does not wait, or is

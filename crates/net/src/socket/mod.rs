@@ -100,5 +100,5 @@ pub use proxy_header::{ProxyHeaderError, read_proxy_header};
 pub use proxy_protocol::ProxyProtocol;
 pub use self_signed::{SelfSignedCertificate, SelfSignedError};
 pub use server_address::server_address;
-pub(crate) use stream::SendingSide;
 pub use stream::SocketStream;
+pub(crate) use stream::{BytesAhead, SendingSide};

@@ -10,6 +10,8 @@ use std::task::ready;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+#[cfg(target_os = "linux")]
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
 use tokio::net::TcpStream;
 #[cfg(unix)]
@@ -186,27 +188,46 @@ impl SocketStream {
     }
 }
 
-/// The bytes that a socket takes in advance if few are wanted. Linux adds up to one packet, which
-/// has 64 KiB on the same machine.
-#[cfg(target_os = "linux")]
-const BYTES_AHEAD: u32 = 16 << 10;
+/// The bytes that a socket takes in advance, before it has sent those that it has; 0 for the system's
+/// own choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BytesAhead(u32);
+
+impl BytesAhead {
+    /// Linux adds up to one packet, which has 64 KiB on the same machine.
+    pub(crate) const FEW: Self = Self(16 << 10);
+}
 
 impl SocketStream {
-    /// Makes the system take few bytes before it has sent those that it has. What it has sent does
-    /// not count, so that a distant client is as fast as before.
-    pub(crate) fn limit_bytes_ahead(&self) {
-        // If the system refuses an option, the socket works without it.
+    /// Sets how many bytes the system takes in advance, and returns how many it took before. What
+    /// it has sent does not count, so that a distant client is as fast with few. Returns `None` if
+    /// the system refuses; the socket works without it.
+    pub(crate) fn replace_bytes_ahead(&self, bytes: BytesAhead) -> Option<BytesAhead> {
         #[cfg(target_os = "linux")]
-        let _ = match self {
-            Self::Tcp(stream) => socket2::SockRef::from(stream).set_tcp_notsent_lowat(BYTES_AHEAD),
-            Self::Tls(stream) => {
-                socket2::SockRef::from(stream.get_ref().0).set_tcp_notsent_lowat(BYTES_AHEAD)
-            }
+        return match self {
+            Self::Tcp(stream) => replace_notsent_lowat(&SockRef::from(stream), bytes),
+            Self::Tls(stream) => replace_notsent_lowat(&SockRef::from(stream.get_ref().0), bytes),
             Self::Unix(stream) => {
-                socket2::SockRef::from(stream).set_send_buffer_size(BYTES_AHEAD as usize)
+                let socket = SockRef::from(stream);
+                // Linux doubles the size that is set (socket(7)).
+                let before = u32::try_from(socket.send_buffer_size().ok()? / 2).ok()?;
+                socket.set_send_buffer_size(bytes.0 as usize).ok()?;
+                Some(BytesAhead(before))
             }
         };
+        #[cfg(not(target_os = "linux"))]
+        {
+            let _ = bytes;
+            None
+        }
     }
+}
+
+#[cfg(target_os = "linux")]
+fn replace_notsent_lowat(socket: &SockRef<'_>, bytes: BytesAhead) -> Option<BytesAhead> {
+    let before = socket.tcp_notsent_lowat().ok()?;
+    socket.set_tcp_notsent_lowat(bytes.0).ok()?;
+    Some(BytesAhead(before))
 }
 
 /// Writes of files, which the kernel copies into the socket.

@@ -95,8 +95,8 @@ impl Made {
 struct UnixServer(PathBuf);
 
 impl UnixServer {
-    /// Answers `/channel/PART_BYTES` and `/polled/PART_BYTES` with parts of that size, and other
-    /// paths with `hello`.
+    /// Answers `/channel/PART_BYTES` and `/polled/PART_BYTES` with parts of that size, `/few` like
+    /// `/polled` with few bytes in advance, and other paths with `hello`.
     async fn start(name: &str, made: Made) -> Self {
         let path = std::env::temp_dir().join(format!("weir-{name}-{}.sock", std::process::id()));
         let address = Address::Unix(path.clone());
@@ -107,6 +107,10 @@ impl UnixServer {
                 Response::new(match request.uri().path()[1..].split_once('/') {
                     Some(("channel", bytes)) => made.channel(bytes.parse().unwrap()),
                     Some(("cut", bytes)) => made.cut(bytes.parse().unwrap(), client),
+                    Some(("few", bytes)) => {
+                        client.limit_bytes_ahead();
+                        made.polled(bytes.parse().unwrap())
+                    }
                     Some((_, bytes)) => made.polled(bytes.parse().unwrap()),
                     None => Body::from("hello"),
                 })
@@ -189,6 +193,32 @@ async fn a_client_that_does_not_read_stops_a_polled_producer() {
         let path = format!("/polled/{part_bytes}");
         assert_held(&server, &made, &path, RESPONSE_BYTES_MAX + part_bytes).await;
     }
+}
+
+/// The socket is small for one response, and as large as before for the next on its connection.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_system_takes_few_bytes_in_advance_for_one_response() {
+    let made = Made::default();
+    let server = UnixServer::start("few", made.clone()).await;
+    let mut client = UnixStream::connect(&server.0).await.unwrap();
+    let mut in_socket = Vec::new();
+    for path in ["/polled/1000", "/few/1000", "/polled/1000", "/few/1000"] {
+        made.0.store(0, Ordering::Relaxed);
+        let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n");
+        client.write_all(request.as_bytes()).await.unwrap();
+        server.wait_until_producer_waits(&made).await;
+        in_socket.push(rustix::io::ioctl_fionread(&client).unwrap());
+        let mut rest = Vec::new();
+        while !rest.ends_with(b"x\r\n0\r\n\r\n") {
+            soon(client.read_buf(&mut rest)).await.unwrap();
+        }
+    }
+    let [usual, few, usual_again, few_again] = in_socket[..] else {
+        unreachable!("four responses")
+    };
+    assert!(few * 3 < usual && few_again * 3 < usual, "{in_socket:?}");
+    assert!(usual_again * 2 > usual, "{in_socket:?}");
 }
 
 #[tokio::test]
