@@ -203,6 +203,16 @@ fn put_back(text: &mut [u8]) {
     }
 }
 
+/// Where the path of a target begins, which may follow a scheme and a host.
+fn path_begins(target: &str) -> usize {
+    if target.starts_with('/') {
+        return 0;
+    }
+    let host = target.find("://").map(|at| at + "://".len());
+    let path = host.and_then(|host| Some(host + target[host..].find('/')?));
+    path.unwrap_or(target.len())
+}
+
 /// The request that the handler of the server has to see. `None` if the server refuses it: it has a
 /// character where only its substitute is valid, or a coding that hyper accepts.
 fn restore(mut request: SeenRequest) -> Option<SeenRequest> {
@@ -216,8 +226,8 @@ fn restore(mut request: SeenRequest) -> Option<SeenRequest> {
         None => (request.target.clone(), None),
     };
     // A quotation mark is valid in a path, but not in a host.
-    let is_valid =
-        path.starts_with('/') && !path.contains(['*', '~']) || !has_other(path.as_bytes());
+    let (host, own_path) = path.split_at(path_begins(&path));
+    let is_valid = !has_other(host.as_bytes()) && !own_path.contains(['*', '~']);
     let names = request.fields.iter().chain(&request.trailers).map(|(name, _)| name);
     if !is_valid
         || has_other(request.method.as_bytes())
