@@ -1,9 +1,9 @@
 //! The path of a request through the gateway.
 
 mod fields;
+mod verification;
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use hyper::header::HeaderValue;
 use hyper::http::request::Parts;
@@ -12,7 +12,8 @@ use weir_net::{Body, Client, IncomingBody, Peer, Scheme};
 use weir_observe::mark;
 
 use self::fields::AnswerFields;
-use crate::access::authorize::{authorize, claim_text, now_unix_s};
+use self::verification::verify_within_limits;
+use crate::access::authorize::{claim_text, now_unix_s};
 use crate::access::client_certificate::CertificateFault;
 use crate::access::forwarded_claims::{UnusableClaim, UserFields};
 use crate::access::token_place::move_token;
@@ -23,14 +24,13 @@ use crate::crawlers::CrawlerSignature;
 use crate::forward::{ForwardContext, forward};
 use crate::header_fields::RequestOrigin;
 use crate::header_fields::sender::Sender;
-use crate::limits::{Admission, Arrival, LimitPhase};
 use crate::record::{OpenRecord, Recorder};
 use crate::refusal::Refusal;
 use crate::request::target::{RequestTarget, TargetError};
 use crate::route::route_match::PathMatch;
-use crate::routing::{BackendChoice, Route, RouteGuard, Routing};
+use crate::routing::{BackendChoice, Route, Routing};
 use crate::session::{Session, SessionUser, Sessions};
-use crate::token::{IssuerChoice, VerifiedBy, VerifiedToken, bearer_token};
+use crate::token::{VerifiedToken, bearer_token};
 use crate::traces::TraceSender;
 
 /// Answers a request from a backend, or refuses it. The request is taken apart before the future
@@ -221,47 +221,6 @@ fn match_route<'a>(
     Ok(RouteMatch { route, token: None, was_moved, signature: None })
 }
 
-/// Verifies the token of a request if its route needs one, and counts the request in all limits:
-/// before that in those that do not depend on the token, and after it in the others. They come before
-/// any other work for the client. They count even requests that are refused for another reason,
-/// because a replay over the records sees those too.
-async fn verify_within_limits<'a>(
-    routing: &Routing,
-    request: &Parts,
-    from: RequestOrigin<'_>,
-    matched: Result<RouteMatch<'a>, Refusal>,
-    record: &mut OpenRecord,
-    fields: &mut AnswerFields,
-) -> Result<RouteMatch<'a>, Refusal> {
-    let mut counting = Counting { routing, request, from, admission: Admission::default() };
-    let named = matched.as_ref().map_or(&[][..], |matched| &matched.route.config.limits);
-    counting.count(LimitPhase::BeforeToken, named, None, record);
-    let verified = match matched {
-        Ok(matched) if counting.admission.rejected.is_none() => {
-            note_crawler(routing, matched.signature.as_deref(), record);
-            match matched.route.config.certificate.check(from.certificate) {
-                Ok(()) => verify_token(request, matched, record, fields).await,
-                Err(fault) => Err(fault.into()),
-            }
-        }
-        other => other,
-    };
-    if counting.admission.rejected.is_none() {
-        let token = verified.as_ref().ok().and_then(|matched| matched.token.as_deref());
-        counting.count(LimitPhase::AfterToken, named, token, record);
-    }
-    let Admission { delay, rejected, .. } = counting.admission;
-    record.set_admission(counting.admission);
-    if let Some(rejection) = rejected {
-        return Err(rejection.into());
-    }
-    if !delay.is_zero() {
-        tokio::time::sleep(delay).await;
-        record.lap("delay", || "by the limits");
-    }
-    verified
-}
-
 /// Reads the signature of a crawler.
 fn read_signature(
     routing: &Routing,
@@ -279,23 +238,6 @@ fn note_crawler(routing: &Routing, signature: Option<&CrawlerSignature>, record:
     let verified = crawlers.verify(signature, now_unix_s());
     record.lap("crawler", || verified.as_ref().map_or_else(|fault| fault.text(), |_| "verified"));
     record.crawler = verified.ok().cloned();
-}
-
-async fn verify_token<'a>(
-    request: &Parts,
-    matched: RouteMatch<'a>,
-    record: &mut OpenRecord,
-    fields: &mut AnswerFields,
-) -> Result<RouteMatch<'a>, Refusal> {
-    let token = match &matched.route.guard {
-        RouteGuard::Open => None,
-        RouteGuard::Unknown => return Err(Refusal::NO_ISSUER),
-        RouteGuard::Issuers(issuers) => {
-            fields.challenges.clone_from(&matched.route.challenges);
-            Some(verify(issuers, request, record).await?)
-        }
-    };
-    Ok(RouteMatch { token, ..matched })
 }
 
 async fn choose(
@@ -348,60 +290,6 @@ fn hit_or_miss(is_hit: bool) -> &'static str {
     if is_hit { "hit" } else { "miss" }
 }
 
-/// Verifies the token of a request, and records its subject.
-async fn verify(
-    issuers: &IssuerChoice,
-    request: &Parts,
-    record: &mut OpenRecord,
-) -> Result<Arc<VerifiedToken>, Refusal> {
-    let authorized = authorize(issuers, request).await;
-    record.lap("token", || match &authorized {
-        Ok((_, VerifiedBy::Cache)) => "remembered",
-        Ok(_) => "verified",
-        Err(refusal) => refusal.name(),
-    });
-    let (token, by) = authorized?;
-    record.token_cache = Some(hit_or_miss(by == VerifiedBy::Cache));
-    record.subject = token.subject().cloned();
-    Ok(token)
-}
-
-/// A request while it is counted in limits.
-struct Counting<'a> {
-    routing: &'a Routing,
-    request: &'a Parts,
-    from: RequestOrigin<'a>,
-    admission: Admission,
-}
-
-impl Counting<'_> {
-    /// Counts the request in the limits of a phase. Its time is the time of the decision, so that a
-    /// slow check before it does not look like a clock jump.
-    fn count(
-        &mut self,
-        phase: LimitPhase,
-        named: &[String],
-        token: Option<&VerifiedToken>,
-        record: &OpenRecord,
-    ) {
-        let Self { routing, request, from, admission } = self;
-        if routing.limits.have(phase) {
-            let arrival = Arrival::new(request, from.client, None).with_token(token);
-            let arrival = arrival.with_certificate(from.certificate);
-            routing.limits.admit(admission, phase, named, &arrival, now_ns());
-            record.lap("limits", || describe_admission(admission));
-        }
-    }
-}
-
-/// The decision of the limits, for the request's capture.
-fn describe_admission(admission: &Admission) -> String {
-    match &admission.decision {
-        Some(decision) => format!("{}: {}", decision.limit, decision.verdict),
-        None => "passed".to_owned(),
-    }
-}
-
 /// The chosen backend, for the request's capture.
 fn describe_choice(chosen: &BackendChoice) -> String {
     match (&chosen.backend, chosen.is_cached) {
@@ -410,12 +298,6 @@ fn describe_choice(chosen: &BackendChoice) -> String {
         (Ok(backend), Some(false)) => format!("{}, looked up", backend.name()),
         (Err(refusal), _) => refusal.reason().to_owned(),
     }
-}
-
-/// The system time in nanoseconds since 1970.
-fn now_ns() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
 }
 
 fn refuse(

@@ -1,9 +1,11 @@
 //! Invalid requests, which the gateway must survive and name in the records.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 
 use crate::backends::{Backend, answer_with};
 use crate::gate::{Gate, PATIENCE, status};
@@ -36,6 +38,144 @@ async fn a_token_in_two_places_is_refused() {
         assert!(is_hidden, "{target}: the token is in a record");
     }
     assert_eq!(backend.connections(), 0, "nothing came through");
+}
+
+/// Sends a request, and reads the head of the answer.
+async fn answered(gate: &Gate, request: &str) -> String {
+    let mut stream = TcpStream::connect(gate.address).await.expect("it accepts");
+    stream.write_all(request.as_bytes()).await.expect("it reads");
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"\r\n\r\n") {
+        answer
+            .push(timeout(PATIENCE, stream.read_u8()).await.expect("in time").expect("an answer"));
+    }
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+/// A route that accepts tokens in all places is given one of another user in each.
+#[tokio::test]
+async fn tokens_in_three_places_that_disagree_are_refused() {
+    let backend = Backend::answering(|_| answer_with("ok")).await;
+    let gate = Gate::start(&format!(
+        "{ISSUER}{}issuer = \"app\"\n\
+         token = {{ websocket_protocol = true, cookie = \"sid\", query = true }}\n",
+        backend.config()
+    ))
+    .await;
+    let [field, query, protocol, cookie] =
+        ["ada", "bob", "cyd", "dan"].map(|user| token(&format!(r#""sub":"{user}""#)));
+    let field = format!("Authorization: Bearer {field}\r\n");
+    let query = format!("/?access_token={query}");
+    let protocol = format!(
+        "Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+         Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: bearer, {protocol}\r\n"
+    );
+    let cookie = format!("Cookie: sid={cookie}\r\nOrigin: http://gate\r\n");
+    for (row, (target, fields)) in [
+        (&*query, vec![&*field, &protocol]),
+        (&query, vec![&field, &cookie]),
+        (&query, vec![&protocol, &cookie]),
+        ("/", vec![&field, &protocol, &cookie]),
+        (&query, vec![&field, &protocol, &cookie]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let fields = fields.concat();
+        let request = format!("GET {target} HTTP/1.1\r\nHost: gate\r\n{fields}\r\n");
+        let answer = answered(&gate, &request).await;
+        assert_eq!(status(&answer), "401", "{request}: {answer}");
+        let rows = gate.rows(row + 1).await;
+        assert_eq!(rows[row]["outcome"], "several_tokens", "{request}");
+        assert!(!rows[row].contains_key("user"), "{request}: nobody is believed");
+    }
+    assert_eq!(backend.connections(), 0, "nothing came through");
+}
+
+/// Neither a table nor a name with the claim in it leads anywhere else.
+#[tokio::test]
+async fn a_claim_of_any_shape_reaches_no_other_backend() {
+    let backend = Backend::answering(|_| answer_with("ok")).await;
+    let table = "backends = { a = \"one\", 7 = \"one\", \"../a\" = \"one\" }";
+    let named = "backends = \"http://{claim}.invalid:9000\"\npaths = \"strict\"";
+    let long = format!("\"{}\"", "a".repeat(20_000));
+    for (claim, in_table, in_name) in [
+        ("\"a\"", "200", "502"),
+        ("\"A\"", "403", "502"),
+        ("7", "200", "502"),
+        ("7.0", "403", "403"),
+        ("7e0", "403", "403"),
+        ("-7", "403", "403"),
+        ("1e400", "401", "401"),
+        ("true", "403", "403"),
+        ("[\"a\"]", "403", "403"),
+        ("{\"a\":1}", "403", "403"),
+        ("\"../a\"", "200", "403"),
+        ("\"a/../a\"", "403", "403"),
+        ("\"a/\"", "403", "403"),
+        ("\"a%2Fb\"", "403", "403"),
+        ("\"..\"", "403", "403"),
+        ("\"a.b\"", "403", "403"),
+        ("\"a:80\"", "403", "403"),
+        ("\"a@b\"", "403", "403"),
+        ("\"a\\u0000\"", "403", "403"),
+        ("\"\"", "403", "403"),
+        (&long, "401", "401"),
+    ] {
+        for (target, expected) in [(table, in_table), (named, in_name)] {
+            let gate = Gate::start(&format!(
+                "{ISSUER}[backends.one]\ninstances = [\"http://{}\"]\n[[routes]]\npath = \"/\"\n\
+                 issuer = \"app\"\nclaim = \"tenant\"\n{target}\n",
+                backend.address
+            ))
+            .await;
+            let answer = gate.get_as(&token(&format!(r#""sub":"u","tenant":{claim}"#)), "/").await;
+            let shown = &claim[..claim.len().min(40)];
+            assert_eq!(status(&answer), expected, "{shown}, {target}: {answer}");
+            gate.stop().await;
+        }
+    }
+}
+
+/// A token of 100 kB does not fit the head of a request, and is no reason to keep the connection.
+#[tokio::test]
+async fn a_claim_of_100_kb_is_refused_with_its_head() {
+    let backend = Backend::answering(|_| answer_with("ok")).await;
+    let gate = Gate::start(&format!("{ISSUER}{}issuer = \"app\"\n", backend.config())).await;
+    let claim = token(&format!(r#""sub":"u","name":"{}""#, "x".repeat(100_000)));
+    assert_eq!(status(&gate.get_as(&claim, "/").await), "431");
+    assert_eq!(gate.rows(1).await[0]["outcome"], "head_too_large");
+    assert_eq!(backend.connections(), 0, "nothing came through");
+}
+
+/// It would take a minute.
+#[tokio::test]
+async fn a_client_that_goes_on_with_its_body_after_a_refusal_is_cut_off() {
+    let backend = Backend::answering(|_| answer_with("ok")).await;
+    let gate = Gate::start(&format!("{ISSUER}{}issuer = \"app\"\n", backend.config())).await;
+    let stream = TcpStream::connect(gate.address).await.expect("it accepts");
+    let (mut reading, mut writing) = stream.into_split();
+    let head = "POST / HTTP/1.1\r\nHost: gate\r\nContent-Length: 600\r\n\r\n";
+    writing.write_all(head.as_bytes()).await.expect("it reads");
+    let begun = Instant::now();
+    let sending = tokio::spawn(async move {
+        let mut sent = 0;
+        while sent < 600 && writing.write_all(b"x").await.is_ok() {
+            sent += 1;
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        sent
+    });
+    let mut answer = Vec::new();
+    // A reset ends it too.
+    let _ = timeout(PATIENCE, reading.read_to_end(&mut answer)).await.expect("it ends");
+    let answer = String::from_utf8_lossy(&answer);
+    assert_eq!(status(&answer), "401", "{answer}");
+    let sent = timeout(PATIENCE, sending).await.expect("it ends").expect("no panic");
+    assert!(sent < 600, "the body did not come to its end");
+    assert!(begun.elapsed() < Duration::from_secs(50), "{:?}", begun.elapsed());
+    assert_eq!(gate.rows(1).await[0]["outcome"], "no_token");
+    assert_eq!(status(&gate.get("/").await), "401", "others are answered");
 }
 
 /// Sends a request with a separate token for each of these users, on one connection.
