@@ -64,7 +64,8 @@ pub struct ServerOptions {
     /// Advice for users about the limits of a report.
     pub remedies: Remedies,
     /// Returns memory that was freed to the system. Is called on a blocking thread after a session
-    /// has ended. Default: does nothing.
+    /// has ended, and after each view that is made while others wait for room. Default: does
+    /// nothing.
     pub return_memory: fn(),
     /// Whether to serve the addresses that measure the speed of uploads. Default: false.
     pub bench: bool,

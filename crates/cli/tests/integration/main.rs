@@ -54,6 +54,8 @@ mod served;
 mod sockets;
 mod stopped;
 mod streams;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod stuck_viewers;
 mod support;
 #[cfg(target_os = "linux")]
 mod systemd;

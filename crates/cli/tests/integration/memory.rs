@@ -19,9 +19,10 @@ const UPLOAD_BYTES: usize = 512 << 10;
 /// kept freed blocks, and is about 40 MiB.
 const LEFT_KIB_MAX: usize = 128 << 10;
 
-fn resident_kib(pid: u32) -> usize {
+/// A size of a process, by its name in proc(5), `status`.
+pub(crate) fn status_kib(pid: u32, name: &str) -> usize {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a size");
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a size");
     line.trim().trim_end_matches(" kB").parse().expect("a number")
 }
 
@@ -42,7 +43,7 @@ fn create_session(host: &str) -> String {
 }
 
 /// A masked WebSocket frame (RFC 6455 section 5.2) with a mask of zeros.
-fn frame(opcode: u8, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn frame(opcode: u8, payload: &[u8]) -> Vec<u8> {
     let mut frame = vec![0x80 | opcode];
     match (u8::try_from(payload.len()), u16::try_from(payload.len())) {
         (Ok(length @ ..126), _) => frame.push(0x80 | length),
@@ -103,7 +104,7 @@ fn memory_is_returned_when_sessions_end() {
     }
     let start = Instant::now();
     loop {
-        let left = resident_kib(served.0.id());
+        let left = status_kib(served.0.id(), "VmRSS:");
         if left <= LEFT_KIB_MAX {
             return;
         }

@@ -76,6 +76,8 @@ pub(crate) struct Session {
     jobs: usize,
     format: FormatChoice,
     remedies: Remedies,
+    /// Returns memory that was freed to the system.
+    return_memory: fn(),
     /// The memory limit of all sessions together.
     memory: TotalMemory,
     /// `None` after the session has ended.
@@ -128,6 +130,7 @@ impl Session {
             jobs: options.jobs,
             format: options.format.clone(),
             remedies: options.remedies.clone(),
+            return_memory: options.return_memory,
             memory: memory.clone(),
             pipeline: Lock::new(Some(pipeline)),
             files: Lock::default(),
@@ -190,6 +193,11 @@ impl Session {
     /// Returns the memory of unsent answers.
     pub(crate) fn view_memory(&self) -> &Arc<ViewMemory> {
         &self.view_memory
+    }
+
+    /// Returns memory that was freed to the system. Call it on a blocking thread.
+    pub(crate) fn return_memory(&self) {
+        (self.return_memory)();
     }
 
     /// Returns the budget of the patterns of a question, which ends when the flag is set.

@@ -11,6 +11,7 @@ use weir_observe::capture::Capturable;
 use weir_observe::task::{self, TaskKind, TaskName};
 use weir_view::{UploadReply, UploadRequest};
 
+use super::file_end::{abandon, cancel, refusal_of};
 use super::file_request::FileRequest;
 use super::transfer::{Transfer, TransferOutcome, WINDOW_BYTES};
 use crate::captures::UploadCaptures;
@@ -393,37 +394,5 @@ impl Connection<'_> {
     pub(super) async fn reply(&mut self, reply: &UploadReply) {
         let sending = message::send(self.writer, weir_view::to_json(reply));
         let _ = tokio::time::timeout(self.options.stall, sending).await;
-    }
-}
-
-/// Returns the refusal for an error of a receiver.
-pub(crate) fn refusal_of(error: &ReceiveError, session: &Session) -> Refusal {
-    match error {
-        ReceiveError::Stopped(StopReason::Cancelled) => session.end_refusal(),
-        ReceiveError::Stopped(StopReason::MemoryFull) => session.memory_refusal(),
-        ReceiveError::Damaged(damage) => Refusal::Damaged(damage.clone()),
-        ReceiveError::Refused(why) => Refusal::UnsupportedPacking(why.clone()),
-    }
-}
-
-/// Cancels a file of the session, whether or not a connection owns it.
-pub(super) fn cancel(session: &Session, id: &str) {
-    if let Some(file) = session.files().iter().find(|file| file.id() == id) {
-        file.cancel();
-        session.touch();
-    }
-}
-
-/// Ends a file whose connection was lost, unless another connection resumes it in time.
-async fn abandon(session: Arc<Session>, file: Arc<UploadedFile>, grace: Duration) {
-    let lost = file.interruption_count();
-    tokio::select! {
-        () = tokio::time::sleep(grace) => {}
-        () = session.ended() => return,
-    }
-    if file.is_interrupted() && file.interruption_count() == lost {
-        let refusal = Refusal::Abandoned(grace.as_secs());
-        file.end_unless_owned(SourceEnd::Failed(SourceError::Transfer(refusal.to_string())));
-        session.touch();
     }
 }

@@ -3,7 +3,8 @@
 use weir_net::websocket::{CloseCode, SocketEvent};
 use weir_view::{UploadReply, UploadRequest};
 
-use super::connection::{CloseReason, Connection, cancel};
+use super::connection::{CloseReason, Connection};
+use super::file_end::cancel;
 use super::file_request::FileRequest;
 use crate::file::{CONNECTIONS_MAX, JoinError, MergeInput};
 use crate::refusal::Refusal;

@@ -4,8 +4,9 @@
 //!
 //! 1. `connection` serves one WebSocket, which sends files one after another. `file_request` is what
 //!    a page requests between them.
-//! 2. `transfer` runs one file over the connection that owns it. `joined_connection` reads the
-//!    blocks of other connections that join it.
+//! 2. `transfer` runs one file over the connection that owns it; `input` is what it waits for.
+//!    `joined_connection` reads the blocks of other connections that join it. `file_end` ends a file
+//!    from outside.
 //! 3. The [`file`](crate::file) takes the bytes.
 //! 4. `acks` tells the page which bytes are parsed.
 //!
@@ -15,7 +16,9 @@
 mod acks;
 mod bench;
 mod connection;
+mod file_end;
 mod file_request;
+mod input;
 mod joined_connection;
 mod put;
 mod replayed_file;

@@ -12,7 +12,8 @@ use weir_net::{Body, IncomingBody, RequestBody, RequestBodyError, Scheme};
 use weir_observe::capture::Capturable;
 use weir_observe::task::{TaskKind, TaskName};
 
-use super::connection::{refusal_of, shorten};
+use super::connection::shorten;
+use super::file_end::refusal_of;
 use super::transfer::PAUSE;
 use crate::captures::{FROM_CLIENT, TO_CLIENT};
 use crate::file::{FileReceiver, Purpose, ReceiveError, UnpackDestination};

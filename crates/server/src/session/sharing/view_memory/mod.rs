@@ -8,6 +8,8 @@ use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use weir_ingest::{DataSet, TotalMemory};
 
+use crate::turns::SHORT_TURN;
+
 /// Texts and evaluators may each take 1/n of the memory that the data set does not need.
 const REST_SHARE: usize = 8;
 
@@ -25,6 +27,10 @@ const BEYOND_MAX: usize = 2;
 /// How long a report waits for room while slow readers are disconnected.
 const REPORT_ROOM_TIMEOUT: Duration = Duration::from_secs(3);
 
+/// With less room than this for all texts, they are made one at a time. To make one takes some 10 MiB
+/// for a list of ten thousand rows.
+const PARALLEL_BYTES_MIN: usize = 16 << 20;
+
 /// How long a reader may take none of a text while the texts take too much memory.
 const CROWDED_SEND_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -36,7 +42,8 @@ const CROWDED_SEND_TIMEOUT: Duration = Duration::from_secs(2);
 /// text that does not fit is dropped, and made again once there is room for its length. Without
 /// room, slow readers are disconnected. After [`ROOM_TIMEOUT`], up to [`BEYOND_MAX`] texts may
 /// exceed the limit. What is being made is not counted: it takes several times the memory of its
-/// text, so that one is made at a time while others wait for room, and turns limit it otherwise.
+/// text, so that one is made at a time while others wait for room or there is little of it, and turns
+/// limit it otherwise.
 #[derive(Debug)]
 pub(crate) struct ViewMemory {
     data: Weak<DataSet>,
@@ -49,8 +56,8 @@ pub(crate) struct ViewMemory {
     /// The number of texts that wait for room.
     waiting: AtomicUsize,
     beyond: Arc<Semaphore>,
-    /// Held by the text that is made while others wait for room.
-    crowded_work: Arc<Semaphore>,
+    /// Held by the text that is made while others wait for room, or while there is little.
+    making: Arc<Semaphore>,
     /// One report at a time may exceed the limit, so that readers that are stuck do not refuse those
     /// of others.
     report: Arc<Semaphore>,
@@ -65,7 +72,7 @@ impl ViewMemory {
             changes: watch::Sender::default(),
             waiting: AtomicUsize::new(0),
             beyond: Arc::new(Semaphore::new(BEYOND_MAX)),
-            crowded_work: Arc::new(Semaphore::new(1)),
+            making: Arc::new(Semaphore::new(1)),
             report: Arc::new(Semaphore::new(1)),
         })
     }
@@ -150,14 +157,19 @@ impl ViewMemory {
             || self.text_bytes.load(Ordering::Relaxed) > self.bytes_max()
     }
 
-    /// Waits until no other text is made, if texts wait for room. Call it without a turn or a lock,
-    /// and keep the permit until the text is made.
-    pub(crate) async fn crowded_turn(&self) -> Option<OwnedSemaphorePermit> {
-        if !self.is_crowded() {
+    /// Waits until no other text is made, if texts wait for room. If there is little room for texts,
+    /// waits for a short turn at most, so that one that takes long does not keep others waiting. Call
+    /// it without a turn or a lock, and keep the permit until the text is made.
+    pub(crate) async fn making_turn(&self) -> Option<OwnedSemaphorePermit> {
+        if !self.is_crowded() && self.bytes_max() >= PARALLEL_BYTES_MIN {
             return None;
         }
-        // This cannot fail, because the semaphore is never closed.
-        self.crowded_work.clone().acquire_owned().await.ok()
+        let permit = self.making.clone().acquire_owned();
+        // Acquiring cannot fail, because the semaphore is never closed.
+        match self.is_crowded() {
+            true => permit.await.ok(),
+            false => tokio::time::timeout(SHORT_TURN, permit).await.ok()?.ok(),
+        }
     }
 
     /// Waits until a reader has taken nothing for too long while the texts are crowded.
@@ -247,172 +259,4 @@ impl AsRef<[u8]> for KeptText {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-    use std::time::Duration;
-
-    use tokio::time::{Instant, timeout};
-    use weir_ingest::{
-        DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd, TotalMemory,
-    };
-
-    use super::{BEYOND_MAX, CROWDED_SEND_TIMEOUT, ROOM_TIMEOUT, ViewMemory};
-
-    fn memory() -> (Arc<DataSet>, Arc<ViewMemory>) {
-        let data = DataSet::new(Retention::Segments, 16_000, &[]);
-        let memory = ViewMemory::new(&data, &TotalMemory::new(usize::MAX));
-        (data, memory)
-    }
-
-    fn text(bytes: usize) -> String {
-        "x".repeat(bytes)
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn texts_count_until_their_last_copy_is_gone() {
-        let (_data, memory) = memory();
-        let bytes_max = memory.bytes_max();
-        assert!(bytes_max >= 1_000, "a sixteenth of the limit");
-        let first = memory.room(0).await.keep(text(bytes_max)).expect("it just fits");
-        let copy = first.clone();
-        let crowded_out = || timeout(Duration::from_secs(60), memory.crowded_out());
-        assert!(crowded_out().await.is_err(), "nothing waits");
-        assert!(memory.free_room(1).is_none());
-        drop(first);
-        assert!(memory.free_room(1).is_none(), "a copy is left");
-        drop(copy);
-        let room = memory.free_room(bytes_max).expect("room");
-        assert!(memory.free_room(1).is_none(), "the next text may be as large");
-        let second = room.keep("y".to_owned()).expect("it is smaller");
-        assert_eq!((memory.text_bytes(), &second[..]), (1, &b"y"[..]));
-        drop(second);
-        assert_eq!(memory.text_bytes(), 0);
-    }
-
-    /// Their lengths are known only after they are made, so all of them begin.
-    #[tokio::test]
-    async fn texts_that_are_made_at_the_same_time_do_not_exceed_the_limit() {
-        let (_data, memory) = memory();
-        let bytes = memory.bytes_max() / 3;
-        let rooms: Vec<_> = (0..50).filter_map(|_| memory.free_room(0)).collect();
-        assert_eq!(rooms.len(), 50);
-        let made = rooms.into_iter().map(|room| room.keep(text(bytes)));
-        let (kept, refused): (Vec<_>, Vec<_>) = made.partition(Result::is_ok);
-        assert_eq!((kept.len(), memory.text_bytes()), (3, 3 * bytes));
-        assert!(refused.iter().all(|refused| *refused == Err(bytes)));
-        drop(kept);
-        let alone = memory.free_room(0).map(|room| room.keep(text(9 * bytes)));
-        assert!(alone.is_some_and(|kept| kept.is_ok()), "one text always has room");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_new_text_waits_for_room_and_slow_readers_are_told() {
-        let (_data, memory) = memory();
-        let kept = memory.room(0).await.keep(text(memory.bytes_max()));
-        let begun = Instant::now();
-        let reader = async {
-            memory.crowded_out().await;
-            drop(kept);
-        };
-        let (room, ()) = tokio::join!(memory.room(1), reader);
-        assert_eq!(begun.elapsed(), CROWDED_SEND_TIMEOUT);
-        assert!(!memory.is_crowded());
-        drop(room);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_few_texts_are_made_beyond_the_limit() {
-        let (_data, memory) = memory();
-        let bytes_max = memory.bytes_max();
-        let _stuck = memory.room(0).await.keep(text(bytes_max));
-        let begun = Instant::now();
-        let mut beyond = Vec::new();
-        for _ in 0..BEYOND_MAX {
-            beyond.push(memory.room(bytes_max).await.keep(text(bytes_max)).expect("it may"));
-        }
-        assert!(begun.elapsed() >= ROOM_TIMEOUT);
-        let more = || timeout(Duration::from_secs(3_600), memory.room(1));
-        assert!(more().await.is_err());
-        beyond.pop();
-        assert!(more().await.is_ok());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn one_report_has_room_beside_texts_that_are_not_read() {
-        let (_data, memory) = memory();
-        let _stuck = memory.room(0).await.keep(text(memory.bytes_max() + 1));
-        let begun = Instant::now();
-        let room = memory.report_room(0).await.expect("room for one");
-        assert_eq!(begun.elapsed(), Duration::ZERO);
-        let first = room.keep(text(9)).expect("it may exceed the limit");
-        assert!(memory.report_room(0).await.is_none(), "the first is not read");
-        let reader = async {
-            memory.crowded_out().await;
-            drop(first);
-        };
-        let (room, ()) = tokio::join!(memory.report_room(0), reader);
-        assert!(room.is_some(), "the first reader was cut off");
-    }
-
-    /// Its length is known only after it is made.
-    #[tokio::test(start_paused = true)]
-    async fn a_report_that_does_not_fit_is_made_again() {
-        let (_data, memory) = memory();
-        let bytes_max = memory.bytes_max();
-        let _unread = memory.room(0).await.keep(text(bytes_max - 9));
-        assert!(!memory.is_crowded(), "there is room for a short one");
-        let room = memory.report_room(0).await.expect("room");
-        let bytes = room.keep(text(100)).expect_err("it does not fit");
-        let begun = Instant::now();
-        let room = memory.report_room(bytes).await.expect("room for one");
-        assert_eq!(begun.elapsed(), Duration::ZERO);
-        let kept = room.keep(text(bytes)).expect("it may exceed the limit");
-        assert!(memory.report_room(bytes).await.is_none(), "one at a time");
-        drop(kept);
-        assert!(memory.report_room(bytes).await.is_some());
-    }
-
-    /// What is being made is not counted, and takes more than its text.
-    #[tokio::test]
-    async fn one_text_is_made_at_a_time_while_others_wait_for_room() {
-        let data = DataSet::new(Retention::Segments, 4 << 20, &[]);
-        let memory = ViewMemory::new(&data, &TotalMemory::new(usize::MAX));
-        let kept = memory.room(0).await.keep(text(memory.bytes_max())).expect("there is room");
-        assert!(memory.crowded_turn().await.is_none(), "nobody waits");
-        let waiting = tokio::spawn({
-            let memory = memory.clone();
-            async move { memory.room(1).await }
-        });
-        while !memory.is_crowded() {
-            tokio::task::yield_now().await;
-        }
-        let turn = memory.crowded_turn().await;
-        assert!(turn.is_some());
-        assert!(timeout(Duration::from_millis(50), memory.crowded_turn()).await.is_err());
-        drop(turn);
-        assert!(memory.crowded_turn().await.is_some());
-        drop(kept);
-        waiting.await.expect("there is room now");
-        assert!(memory.crowded_turn().await.is_none(), "nobody waits any longer");
-    }
-
-    /// The limit follows the current size of the data, not that at the last text.
-    #[tokio::test]
-    async fn texts_are_crowded_once_the_data_has_grown() {
-        let data = DataSet::new(Retention::Segments, 4 << 20, &[]);
-        let memory = ViewMemory::new(&data, &TotalMemory::new(usize::MAX));
-        let _text = memory.room(0).await.keep(text(memory.bytes_max()));
-        assert!(!memory.is_crowded());
-        let pipeline = Pipeline::start(&PipelineOptions::new(1, Retention::Segments), data);
-        let mut source = pipeline.source("a.log", None, FormatChoice::Detect);
-        for number in 0..1_000 {
-            let line = format!(
-                "192.0.2.7 - - [17/Dec/2025:09:03:01 +0000] \"GET /{number} HTTP/1.1\" 200 17\n"
-            );
-            source.write_all(line.as_bytes()).expect("room for the lines");
-        }
-        source.finish(SourceEnd::Done).expect("room for the lines");
-        timeout(Duration::from_secs(20), memory.crowded_out()).await.expect("crowded");
-        pipeline.finish();
-    }
-}
+mod tests;
