@@ -7,7 +7,7 @@ use weir_inside::{AdminServer, Inside};
 use weir_log::Log;
 use weir_server::{Address, BindOptions, ServerHandle};
 
-use super::page::origin;
+use super::listening::origin;
 use crate::display::safe;
 use crate::options::PageArguments;
 use crate::outcome::{Failure, say};

@@ -3,6 +3,7 @@
 mod admin;
 mod arguments;
 mod browser;
+mod listening;
 mod memory;
 mod page;
 

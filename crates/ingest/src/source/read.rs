@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use weir_core::FormatChoice;
 use weir_sync::{Condition, Lock};
 
 use super::byte_counter::ByteCounter;
@@ -18,8 +19,6 @@ use crate::error::{Fault, FaultKind, ReadError};
 use crate::packed_file::PackedFile;
 use crate::plain_file::ReadBackError;
 use crate::progress::{SourceEnd, SourceProgress};
-use weir_core::FormatChoice;
-
 use crate::writer::{Intake, SourceOptions, SourceWriter};
 
 /// The time after which the format of a live stream is detected even from fewer lines than
