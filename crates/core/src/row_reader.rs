@@ -38,13 +38,16 @@ impl RowReader {
             .filter(|(_, name)| is_extra(name))
             .map(|(column, name)| (column, name.to_owned()))
             .unzip();
-        let has_arrival_times =
-            formats().next().is_some() && formats().all(|it| it.has_arrival_times());
+        let all = |holds: fn(&Format) -> bool| {
+            formats().next().is_some() && formats().all(|format| holds(format))
+        };
+        let has_arrival_times = all(Format::has_arrival_times);
+        let has_plain_texts = all(Format::has_plain_texts);
         let fields = RecordFields::new(fields.collect(), names, kind);
         let extra_fields = (0..extra_columns.len()).collect();
         Self {
             extra_columns,
-            fields: fields.with_arrival_times(has_arrival_times),
+            fields: fields.with_arrival_times(has_arrival_times).with_plain_texts(has_plain_texts),
             text_fields: Field::TEXT.to_vec(),
             number_fields: Field::NUMBERS.to_vec(),
             extra_fields,

@@ -42,8 +42,8 @@ pub(crate) trait Entries: fmt::Debug + Send + Sync {
     /// requests that each entry matched.
     fn notes(&self, matches: &[u64]) -> Vec<String>;
 
-    /// How far the verdicts can be relied on.
-    fn exactness(&self) -> Exactness;
+    /// How far the verdicts can be relied on, from the number of requests that each entry matched.
+    fn exactness(&self, matches: &[u64]) -> Exactness;
 }
 
 /// The entries that match a request, packed as a text of an event: the sum of their scores, and the
@@ -235,7 +235,7 @@ impl Replay for DenyReplay<'_> {
             undecided: sum(|counts| counts.undecided) + self.not_held,
         };
         RuleReport {
-            exactness: self.entries.exactness(),
+            exactness: self.entries.exactness(&self.matches),
             notes: self.entries.notes(&self.matches),
             ..self.keys().into_report(requests, Vec::new())
         }

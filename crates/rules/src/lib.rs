@@ -33,6 +33,7 @@ mod fail2ban;
 mod file_search;
 mod files;
 mod gate;
+mod go_pattern;
 mod ingress;
 mod keys;
 mod lists;

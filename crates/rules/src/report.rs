@@ -9,6 +9,9 @@ pub enum Exactness {
     Exact,
     /// Verdicts are those of the software, or undecided, because the log's times are too coarse.
     Bounded,
+    /// Rejections are those of the software. The other verdicts are, unless a rule matches that tests
+    /// what the log does not have.
+    Assumed,
     /// The algorithm of the software is not published; a range is given.
     Band,
 }

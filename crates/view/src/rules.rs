@@ -104,6 +104,9 @@ pub enum Exactness {
     /// The same verdicts as the software's, except those that are undecided or depend on ignored
     /// parts of the rule.
     Bounded,
+    /// Rejections are the software's. The other verdicts are, unless a rule matches that tests what
+    /// the log does not have.
+    Assumed,
     /// A range, because the software's algorithm is not published.
     Band,
     /// Nothing was evaluated, so there is no verdict.
@@ -116,6 +119,10 @@ impl Exactness {
         match self {
             Self::Exact => "exact, decision for decision",
             Self::Bounded => "certain, except those that the log leaves undecided",
+            Self::Assumed => {
+                "rejections are certain; the others hold unless a rule matches that tests what the \
+                 log does not have"
+            }
             Self::Band => "a range, because the algorithm is not published",
             Self::Nothing => "none, because nothing was evaluated",
         }

@@ -3,4 +3,4 @@
 /**
  * How reliable verdicts are.
  */
-export type Exactness = "exact" | "bounded" | "band" | "nothing";
+export type Exactness = "exact" | "bounded" | "assumed" | "band" | "nothing";

@@ -14,6 +14,8 @@ import type { Verdict } from "../generated/Verdict";
 const EXACTNESS: Record<Exactness, string> = {
   exact: "Exact, decision for decision.",
   bounded: "Certain, except what the log leaves undecided.",
+  assumed:
+    "Rejections are certain; the others hold unless a rule matches that tests what the log does not have.",
   band: "A range, because the algorithm is not published.",
   nothing: "There is no verdict.",
 };

@@ -283,7 +283,13 @@ impl Format {
     /// Returns the fields of the records.
     pub fn record_fields(&self) -> RecordFields {
         let fields = RecordFields::new(self.fields.clone(), self.extra_fields.clone(), self.kind());
-        fields.with_arrival_times(self.has_arrival_times())
+        fields.with_arrival_times(self.has_arrival_times()).with_plain_texts(self.has_plain_texts())
+    }
+
+    /// Whether texts have no escapes, because the program decodes those of JSON, or because records
+    /// were never text.
+    pub(crate) fn has_plain_texts(&self) -> bool {
+        matches!(self.program, Program::Json(_) | Program::Packed(_))
     }
 
     /// Whether path and query come from one value, the request target, in every line.

@@ -26,17 +26,23 @@ pub struct RecordFields {
     extra_fields: Vec<String>,
     kind: RecordKind,
     has_arrival_times: bool,
+    has_plain_texts: bool,
 }
 
 impl RecordFields {
     /// Known fields, and fields that only some formats have, by their index in a record.
     pub(crate) fn new(fields: Vec<Field>, extra_fields: Vec<String>, kind: RecordKind) -> Self {
-        Self { fields, extra_fields, kind, has_arrival_times: false }
+        Self { fields, extra_fields, kind, has_arrival_times: false, has_plain_texts: false }
     }
 
     /// The same fields, with times that are those at which requests arrived.
     pub(crate) fn with_arrival_times(self, has_arrival_times: bool) -> Self {
         Self { has_arrival_times, ..self }
+    }
+
+    /// The same fields, with texts that have no escapes.
+    pub(crate) fn with_plain_texts(self, has_plain_texts: bool) -> Self {
+        Self { has_plain_texts, ..self }
     }
 
     /// Returns the kind of the records.
@@ -58,6 +64,12 @@ impl RecordFields {
     /// that at which the server had answered it, or not known.
     pub fn has_arrival_times(&self) -> bool {
         self.has_arrival_times
+    }
+
+    /// Returns whether texts have no escapes of the log, such as `\x22`, because its format decodes
+    /// them. If not, it is not known.
+    pub fn has_plain_texts(&self) -> bool {
+        self.has_plain_texts
     }
 
     /// Resolves a field by any of its names.

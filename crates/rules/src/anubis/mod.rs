@@ -10,11 +10,11 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use weir_core::{Record, RecordFields};
 
-use self::policy::{Action, Bot, Condition, Policy};
+use self::policy::{Action, Bot, Policy};
 pub(crate) use self::policy::{looks_like, missing_files};
 use self::request::{Request, all};
 use crate::deny_replay::{DenyReplay, Entries, MatchedEntries};
@@ -30,6 +30,9 @@ const LISTED_MAX: usize = 20;
 
 /// The most names that are listed of the rules that are left out for one reason.
 const LEFT_OUT_NAMES_MAX: usize = 5;
+
+/// The most sums of weights that may be added to a request. Beyond it, no rejection is certain.
+const SUMS_MAX: usize = 256;
 
 /// The verdicts, by the lowest bits of a tag.
 const VERDICTS: [Verdict; 4] =
@@ -75,24 +78,19 @@ impl Anubis {
             matched: Vec::new(),
             possible: Vec::new(),
         };
-        let (mut may_pass, mut lightest, mut heaviest) = (false, 0_i64, 0_i64);
+        let (mut may_pass, mut possible_weights) = (false, Vec::new());
         let mut decision = None;
         for (number, bot) in self.policy.bots.iter().enumerate() {
-            if bot.obstacle.is_some() {
-                continue;
-            }
             let conditions = bot.conditions.iter().map(|condition| request.fulfils(condition));
-            match (all(conditions), bot.action) {
+            // What the obstacle of a rule hinders is one of its conditions.
+            let obstacle = bot.obstacle.iter().map(|_| None);
+            match (all(conditions.chain(obstacle)), bot.action) {
                 (Some(false), _) => {}
                 (None, action) => {
                     outcome.possible.push(number as u32);
                     match action {
-                        Action::Weigh(adjust) if adjust < 0 => {
-                            lightest = lightest.saturating_add(adjust);
-                        }
-                        Action::Weigh(adjust) => heaviest = heaviest.saturating_add(adjust),
-                        Action::Deny => {}
-                        _ => may_pass = true,
+                        Action::Weigh(adjust) => possible_weights.push(adjust),
+                        action => may_pass |= action != Action::Deny,
                     }
                 }
                 (Some(true), Action::Weigh(adjust)) => {
@@ -106,39 +104,69 @@ impl Anubis {
                 }
             }
         }
-        let of_rule = decision.is_some();
         if decision.is_none() {
-            decision = self.threshold(&mut request, outcome.weight);
+            let (found, possible) = self.threshold(&mut request, outcome.weight);
+            decision = found;
+            outcome.possible.extend(possible.iter().map(|number| self.number_of(*number)));
+            may_pass |= !self.always_denies(&mut request, outcome.weight, &possible_weights);
         }
         outcome.decided_by = decision.map(|(number, _)| number);
-        let action = decision.map_or(Action::Allow, |(_, action)| action);
-        outcome.verdict = match action {
-            Action::Deny => {
-                let [lightest, heaviest] =
-                    [lightest, heaviest].map(|other| outcome.weight.saturating_add(other));
-                let mut denies = |weight| {
-                    let decision = self.threshold(&mut request, weight);
-                    matches!(decision, Some((_, Action::Deny)))
-                };
-                let is_certain = !may_pass && (of_rule || denies(lightest) && denies(heaviest));
-                if is_certain { Verdict::Rejected } else { Verdict::Undecided }
-            }
+        outcome.verdict = match decision.map_or(Action::Allow, |(_, action)| action) {
+            Action::Deny if may_pass => Verdict::Undecided,
+            Action::Deny => Verdict::Rejected,
             Action::Challenge | Action::Benchmark => Verdict::Delayed,
-            Action::Allow | Action::Weigh(_) => Verdict::Passed,
+            Action::Allow | Action::Weigh(_) | Action::Import => Verdict::Passed,
         };
         outcome
     }
 
-    /// The threshold that accepts a weight. Without thresholds, a weight is challenged.
-    fn threshold(&self, request: &mut Request<'_>, weight: i64) -> Option<(usize, Action)> {
+    /// The threshold that accepts a weight, and those before it that may accept it. Without
+    /// thresholds, a weight is challenged.
+    fn threshold(
+        &self,
+        request: &mut Request<'_>,
+        weight: i64,
+    ) -> (Option<(usize, Action)>, Vec<usize>) {
         request.weigh(weight);
+        let mut possible = Vec::new();
         let thresholds = &self.policy.thresholds;
         if thresholds.is_empty() {
-            return (weight > 0).then_some((self.policy.bots.len(), Action::Challenge));
+            let challenged = (self.policy.bots.len(), Action::Challenge);
+            return ((weight > 0).then_some(challenged), possible);
         }
-        let accepts = |condition: &Condition| request.fulfils(condition) == Some(true);
-        let number = thresholds.iter().position(|threshold| accepts(&threshold.condition))?;
-        Some((self.policy.bots.len() + number, thresholds[number].action))
+        for (number, threshold) in thresholds.iter().enumerate() {
+            match request.fulfils(&threshold.condition) {
+                Some(true) => {
+                    let number = self.policy.bots.len() + number;
+                    return (Some((number, threshold.action)), possible);
+                }
+                Some(false) => {}
+                None => possible.push(number),
+            }
+        }
+        (None, possible)
+    }
+
+    /// Whether the thresholds deny a request for certain, whichever of some other weights it has too.
+    fn always_denies(&self, request: &mut Request<'_>, weight: i64, possible: &[i64]) -> bool {
+        let mut sums = BTreeSet::from([weight]);
+        for adjust in possible {
+            let more: Vec<i64> = sums.iter().map(|sum| sum.saturating_add(*adjust)).collect();
+            sums.extend(more);
+            if sums.len() > SUMS_MAX {
+                return false;
+            }
+        }
+        sums.into_iter().all(|sum| {
+            let (decision, possible) = self.threshold(request, sum);
+            let denies = |number: &usize| self.policy.thresholds[*number].action == Action::Deny;
+            matches!(decision, Some((_, Action::Deny))) && possible.iter().all(denies)
+        })
+    }
+
+    /// The number of a threshold after those of the rules, by its position.
+    fn number_of(&self, threshold: usize) -> u32 {
+        (self.policy.bots.len() + threshold) as u32
     }
 
     fn count(&self) -> usize {
@@ -168,6 +196,7 @@ fn effect(bot: &Bot) -> String {
         Action::Challenge => "challenges".to_owned(),
         Action::Benchmark => "shows its test page for".to_owned(),
         Action::Weigh(adjust) => format!("adds {adjust} to"),
+        Action::Import => "may decide about".to_owned(),
     }
 }
 
@@ -200,6 +229,7 @@ impl Entries for Anubis {
                 .to_owned(),
         ];
         let (certain, possible) = matches.split_at(matches.len().min(bots.len()));
+        let (possible, of_thresholds) = possible.split_at(possible.len().min(bots.len()));
         for (counts, verb) in [(certain, ""), (possible, "may match: it ")] {
             let mut counted: Vec<(u64, &Bot)> =
                 counts.iter().copied().zip(bots).filter(|(count, _)| *count > 0).collect();
@@ -216,10 +246,22 @@ impl Entries for Anubis {
                 });
             }
         }
+        let thresholds = of_thresholds.iter().zip(&self.policy.thresholds);
+        for (count, threshold) in thresholds.filter(|(count, _)| **count > 0).take(LISTED_MAX) {
+            notes.push(format!(
+                "threshold {} tests what this log does not have; it may decide about {}",
+                threshold.name,
+                requests(*count)
+            ));
+        }
         notes
     }
 
-    fn exactness(&self) -> Exactness {
+    fn exactness(&self, matches: &[u64]) -> Exactness {
+        let possible = matches.get(self.policy.bots.len()..).unwrap_or_default();
+        if possible.iter().any(|count| *count > 0) {
+            return Exactness::Assumed;
+        }
         Exactness::Bounded
     }
 }
@@ -277,7 +319,8 @@ impl Rule for Anubis {
 }
 
 /// Emits an event for each request: the verdict with the number of the rule that decides, the client,
-/// and the numbers of the rules that match. Those that may match come after all others.
+/// and the numbers of the rules that match. Those that may match come after all others, and thresholds
+/// that may accept the weight after them.
 struct AnubisObserver<'r> {
     rule: &'r Anubis,
     fields: RecordFields,

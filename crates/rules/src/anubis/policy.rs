@@ -1,13 +1,15 @@
 //! Reads policies: YAML or JSON with `bots` and `thresholds`, or a list of rules alone.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use weir_core::{BoundedRegex, RegexOptions};
+use weir_core::BoundedRegex;
 
 use super::cel::Expression;
 use crate::error::{Reason, RuleError};
 use crate::files::RuleFiles;
+use crate::go_pattern;
 use crate::networks::{Network, Networks};
 use crate::yaml::{Yaml, YamlValue, documents};
 
@@ -23,6 +25,13 @@ const RULES_MAX: usize = 100_000;
 /// The most bytes of all imported files.
 const IMPORTED_BYTES_MAX: usize = 16 << 20;
 
+/// The most notes about a policy, each with its place.
+const NOTES_MAX: usize = 20;
+
+/// Why rules that a policy imports are not evaluated.
+const MISSING_IMPORT: &str =
+    "the imported file is missing: save it beside the policy, or name its folder with --data-dir";
+
 /// The weight of a rule that does not say it.
 const ADJUSTMENT: i64 = 5;
 
@@ -36,6 +45,8 @@ pub(super) enum Action {
     Benchmark,
     /// Adds this to the weight of the request.
     Weigh(i64),
+    /// What the rules of an imported file do that is missing.
+    Import,
 }
 
 /// A rule about requests.
@@ -87,7 +98,11 @@ pub(crate) fn looks_like(text: &str) -> bool {
         let end = action.find(|next: char| !next.is_ascii_uppercase() && next != '_');
         self::action(&action[..end.unwrap_or(action.len())]).is_some()
     };
-    let imports = |line: &str| value(line, "import").is_some_and(|it| it.starts_with("(data)"));
+    let imports = |line: &str| {
+        let path = value(line, "import").unwrap_or_default();
+        let path = path.split(['"', '\'', ' ', '}']).next().unwrap_or_default();
+        path.starts_with("(data)") || path.ends_with(".yaml") || path.ends_with(".yml")
+    };
     let tests =
         ["user_agent_regex", "path_regex", "headers_regex", "remote_addresses", "expression"];
     let is_test = |line: &str| tests.iter().any(|key| value(line, key).is_some());
@@ -100,15 +115,17 @@ pub(crate) fn missing_files(
     text: &str,
     find: &mut dyn FnMut(&str) -> Option<Arc<str>>,
 ) -> Vec<String> {
-    let (mut seen, mut missing) = (Vec::new(), Vec::new());
+    let (mut seen, mut missing) = (HashSet::new(), Vec::new());
     let mut texts: Vec<Arc<str>> = vec![Arc::from(text)];
     while let Some(text) = texts.pop() {
-        for line in text.lines().filter_map(|line| line.split_once("import:")) {
-            let name = file_name(line.1.trim().trim_matches(['"', '\'']));
-            if seen.len() >= IMPORTS_MAX || seen.iter().any(|known| known == name) {
+        // What is not well formed is refused when it is read.
+        let parsed = documents(&text).unwrap_or_default();
+        let bots = parsed.first().map(|first| first.member("bots").unwrap_or(first).items());
+        let imports = bots.unwrap_or_default().iter().filter_map(|item| item.member("import"));
+        for name in imports.filter_map(|import| import.scalar().map(file_name)) {
+            if seen.len() >= IMPORTS_MAX || !seen.insert(name.to_owned()) {
                 continue;
             }
-            seen.push(name.to_owned());
             match find(name) {
                 Some(text) => texts.push(text),
                 None => missing.push(name.to_owned()),
@@ -155,7 +172,7 @@ impl Policy {
         }
         if first.member("dnsbl").and_then(Yaml::scalar) == Some("true") {
             let message = "`dnsbl` asks the network, so what it denies is not known from a log";
-            reader.policy.notes.push(RuleError::new(first.range.start..first.range.start, message));
+            reader.note(RuleError::new(first.range.start..first.range.start, message));
         }
         Ok(reader.policy)
     }
@@ -189,6 +206,12 @@ struct Reader<'f> {
 }
 
 impl Reader<'_> {
+    fn note(&mut self, note: RuleError) {
+        if self.policy.notes.len() < NOTES_MAX {
+            self.policy.notes.push(note);
+        }
+    }
+
     fn read_bots(
         &mut self,
         items: &[Yaml],
@@ -218,19 +241,28 @@ impl Reader<'_> {
         let path = import.scalar().unwrap_or_default();
         let name = file_name(path);
         let files = self.files;
+        self.imports += 1;
+        if self.imports > IMPORTS_MAX {
+            let message = format_args!("more than {IMPORTS_MAX} imports");
+            return Err(place.error(&import.range, message));
+        }
         let Some(text) = files.text(name) else {
             let message = format!(
                 "the file `{name}` is not among the rules, so what it imports is missing: save it \
                  beside the policy, or name its folder with --data-dir"
             );
-            self.policy.notes.push(place.error(&import.range, message));
+            self.note(place.error(&import.range, message));
+            self.policy.bots.push(Bot {
+                name: name.to_owned(),
+                action: Action::Import,
+                conditions: Vec::new(),
+                obstacle: Some(MISSING_IMPORT.into()),
+            });
             return Ok(());
         };
-        self.imports += 1;
         self.imported_bytes = self.imported_bytes.saturating_add(text.len());
         let limit = match () {
             () if depth >= DEPTH_MAX => format!("more than {DEPTH_MAX} files import each other"),
-            () if self.imports > IMPORTS_MAX => format!("more than {IMPORTS_MAX} imports"),
             () if self.imported_bytes > IMPORTED_BYTES_MAX => {
                 format!("more than {} MiB of imported rules", IMPORTED_BYTES_MAX >> 20)
             }
@@ -326,7 +358,7 @@ impl Reader<'_> {
             "expression" => match self.expressions(value) {
                 Ok(condition) => bot.conditions.push(condition),
                 Err(reason) => {
-                    self.policy.notes.push(place.error(&value.range, &reason));
+                    self.note(place.error(&value.range, &reason));
                     bot.obstacle = Some(reason);
                 }
             },
@@ -344,8 +376,10 @@ impl Reader<'_> {
                         before it"
                 .into());
         }
-        BoundedRegex::new(pattern.trim(), RegexOptions::default(), self.files.budget())
-            .map_err(|_| "this is not a regular expression".into())
+        let compiled = go_pattern::compile(pattern.trim(), self.files.budget());
+        compiled
+            .map(|(regex, _)| regex)
+            .map_err(|reason| format!("this is not a regular expression: {reason}").into())
     }
 
     fn expressions(&self, value: &Yaml) -> Result<Condition, Reason> {

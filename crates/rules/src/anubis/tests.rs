@@ -98,7 +98,7 @@ fn a_lighter_weight_keeps_a_rejection_from_being_certain() {
     let outcome = decide(&policy, "192.0.2.1", "POST / HTTP/1.1", "-", "Mozilla/5.0");
     assert_eq!(
         (outcome.verdict, outcome.weight, &*outcome.possible),
-        (Verdict::Undecided, 15, &[7][..])
+        (Verdict::Undecided, 15, &[7, 9][..])
     );
 }
 
@@ -224,4 +224,92 @@ fn mistakes_are_refused_at_their_place() {
         assert!(error.message.contains(message), "{text}: {error}");
         assert!(text[error.range.start..].starts_with(place), "{text}: {:?}", error.range);
     }
+}
+
+#[test]
+fn what_the_log_does_not_have_keeps_a_rejection_from_being_certain() {
+    let deny = "- {name: deny, action: DENY, path_regex: ^/}\n";
+    let allow = |condition: &str| format!("- {{name: allow, action: ALLOW, {condition}}}\n");
+    let threshold = |name: &str, action: &str, expression: &str| {
+        format!("- {{name: {name}, action: {action}, expression: {expression}}}\n")
+    };
+    let weigh = "bots:\n- {name: w, action: WEIGH, path_regex: ^/, weight: {adjust: 9}}\n";
+    let weighed = |more: &str, thresholds: &[String]| {
+        format!("{weigh}{more}thresholds:\n{}", thresholds.concat())
+    };
+    let over = threshold("over", "DENY", "weight > 5");
+    let heavy = |adjust: i64| {
+        format!(
+            "- {{name: x, action: WEIGH, headers_regex: {{X-Foo: .*}}, weight: {{adjust: {adjust}}}}}\n"
+        )
+    };
+    let idle = |action| threshold("idle", action, "weight > 5 && load_1m < 3.0");
+    for (policy, verdict, possible) in [
+        (allow("asns: {match: [1]}") + deny, Verdict::Undecided, 1),
+        (allow("asns: {match: [1]}, path_regex: ^/b") + deny, Verdict::Rejected, 0),
+        (format!("- import: none.yaml\n{deny}"), Verdict::Undecided, 1),
+        (format!("{deny}- import: none.yaml\n"), Verdict::Rejected, 0),
+        (allow("headers_regex: {X-Foo: a}") + deny, Verdict::Undecided, 1),
+        (deny.replace("path_regex: ^/", "headers_regex: {X-Foo: a}"), Verdict::Passed, 1),
+        (weighed("", &[idle("ALLOW"), over.clone()]), Verdict::Undecided, 1),
+        (weighed("", &[idle("DENY"), over.clone()]), Verdict::Rejected, 1),
+        (weighed("", &[over.clone(), idle("ALLOW")]), Verdict::Rejected, 0),
+        (weighed(&heavy(5), std::slice::from_ref(&over)), Verdict::Rejected, 1),
+        (weighed(&heavy(-4), std::slice::from_ref(&over)), Verdict::Undecided, 1),
+        // Only one of the sums of both is allowed.
+        (
+            weighed(
+                &(heavy(1) + &heavy(2)),
+                &[threshold("ten", "ALLOW", "weight == 11"), over.clone()],
+            ),
+            Verdict::Undecided,
+            2,
+        ),
+    ] {
+        let outcome = decide(&policy, "192.0.2.1", "GET / HTTP/1.1", "-", "x");
+        assert_eq!((outcome.verdict, outcome.possible.len()), (verdict, possible), "{policy}");
+    }
+}
+
+#[test]
+fn expressions_are_those_of_go() {
+    for (pattern, path, matches) in [
+        ("^/a{", "/a{", true),
+        (r"\QGoogle.\E$", "/Google.", true),
+        (r"\QGoogle.\E$", "/Googles", false),
+        (r"^/\w$", "/%C3%A9", false),
+        (r"^/[[a-z]+$", "/[a", true),
+    ] {
+        let policy = format!("- {{name: a, action: DENY, path_regex: '{pattern}'}}");
+        let outcome = decide(&policy, "192.0.2.1", &format!("GET {path} HTTP/1.1"), "-", "x");
+        assert_eq!(outcome.verdict == Verdict::Rejected, matches, "{pattern} on {path}");
+    }
+}
+
+#[test]
+fn imports_are_found_as_yaml_and_json_have_them_and_bounded() {
+    for text in [
+        r#"{"bots": [{"import": "(data)/bots/_x.yaml"}, {"name": "import: y.yaml"}]}"#,
+        "- import: _x.yaml # a note",
+        "bots:\n- import:\n    ./a/_x.yaml\n",
+    ] {
+        let mut found = Vec::new();
+        let missing = super::missing_files(text, &mut |name| {
+            found.push(name.to_owned());
+            Some(Arc::from("- {name: a, action: DENY, path_regex: ^/}"))
+        });
+        assert_eq!((missing.len(), found), (0, vec!["_x.yaml".to_owned()]), "{text}");
+    }
+    assert!(super::looks_like("- import: _x.yaml # a note"));
+    let imports = |count: usize| -> String {
+        (0..count).map(|number| format!("- import: (data)/{number}.yaml\n")).collect()
+    };
+    let parse = |text: &str| Anubis::parse(text, "test", &RuleFiles::default());
+    let rule = parse(&imports(1_000)).expect("as many as there may be");
+    assert_eq!(rule.policy.notes.len(), 20);
+    let left_out = rule.left_out();
+    assert_eq!((left_out.len(), left_out[0].rules), (1, 1_000));
+    let error = parse(&imports(1_001)).expect_err("one more");
+    assert!(error.message.contains("more than 1000 imports"), "{error}");
+    assert_eq!(super::missing_files(&imports(5_000), &mut |_| None).len(), 1_000);
 }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use weir_core::{BoundedRegex, PatternBudget};
 
-use super::expression::{SetError, compile_pattern, compile_set};
 use super::tag_table::TagTable;
 use crate::error::{Reason, RuleError};
 use crate::files::RuleFiles;
+use crate::go_pattern::{self, SetError};
 use crate::shared_data::Shared;
 use crate::yaml::{Yaml, YamlValue};
 
@@ -22,7 +22,7 @@ impl Shared {
         if let Some(pattern) = self.patterns.get(text) {
             return Ok(pattern.clone());
         }
-        let (pattern, bytes) = compile_pattern(text, budget)?;
+        let (pattern, bytes) = go_pattern::compile(text, budget)?;
         if self.patterns_bytes + bytes > PATTERNS_BYTES_MAX {
             return Err("the patterns of the scenarios before it take all memory; \
                         replay fewer scenarios at once"
@@ -103,8 +103,8 @@ impl<'d> DataFiles<'d> {
             return Ok(set);
         }
         let lines = self.lines(file)?;
-        let set =
-            compile_set(&lines, self.files.budget()).map_err(|SetError { index, reason }| {
+        let set = go_pattern::compile_set(&lines, self.files.budget()).map_err(
+            |SetError { index, reason }| {
                 Reason::from(match index {
                     Some(index) => {
                         let pattern = String::from_utf8_lossy(&lines[index]);
@@ -114,7 +114,8 @@ impl<'d> DataFiles<'d> {
                         format!("the patterns of the data file `{file}` cannot be used: {reason}")
                     }
                 })
-            })?;
+            },
+        )?;
         self.files.scenario_data().lock().sets.insert(file.to_owned(), set.clone());
         Ok(set)
     }

@@ -98,12 +98,12 @@ mod tests {
     use weir_core::PatternBudget;
 
     use super::TagTable;
-    use crate::crowdsec::expression::compile_pattern;
+    use crate::go_pattern;
 
     fn table(text: &str) -> Result<TagTable, String> {
         let lines: Vec<Vec<u8>> = text.lines().map(|line| line.as_bytes().to_vec()).collect();
         let compile = |pattern: &str| {
-            compile_pattern(pattern, &PatternBudget::default()).map(|(pattern, _)| pattern)
+            go_pattern::compile(pattern, &PatternBudget::default()).map(|(pattern, _)| pattern)
         };
         TagTable::new(&lines, compile).map_err(|error| error.to_string())
     }

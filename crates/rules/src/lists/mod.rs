@@ -92,7 +92,7 @@ impl Entries for ListRule {
         Vec::new()
     }
 
-    fn exactness(&self) -> Exactness {
+    fn exactness(&self, _: &[u64]) -> Exactness {
         Exactness::Exact
     }
 }

@@ -21,6 +21,8 @@ pub(super) struct Binding {
     pub(super) partial: BTreeSet<u32>,
     /// The names of these parts.
     pub(super) missing: BTreeSet<String>,
+    /// Whether texts have no escapes of the log.
+    pub(super) has_plain_texts: bool,
     /// Why no rule about a request can be evaluated.
     pub(super) error: Option<String>,
 }
@@ -29,7 +31,7 @@ impl Binding {
     /// Decides for each rule whether records with some fields have enough of what it tests: at least
     /// one variable of each link, and all variables of the arguments of operators.
     fn new(rules: &Rules, fields: &RecordFields) -> Self {
-        let mut binding = Self::default();
+        let mut binding = Self { has_plain_texts: fields.has_plain_texts(), ..Self::default() };
         let links = rules.all().flatten();
         for name in links.flat_map(needed_fields).chain([CLIENT]) {
             if !binding.accessors.contains_key(name)

@@ -79,7 +79,7 @@ impl Control {
             }
             () if is("ruleRemoveById") || is("ruleRemoveTargetById") => Selection::of_ids(rules)?,
             () if is("ruleRemoveByTag") || is("ruleRemoveTargetByTag") => {
-                Selection::Tag(Expression::new(rules, budget)?)
+                Selection::Tag(Expression::new(rules, false, budget)?)
             }
             () => return Err(format!("the action `ctl:{name}` is not supported").into()),
         };
@@ -121,13 +121,17 @@ impl Exclusion {
                 Ok(Self::new(Selection::of_ids(&ids.join(","))?, None, budget))
             }
             [tag] if is("SecRuleRemoveByTag") => {
-                Ok(Self::new(Selection::Tag(Expression::new(tag, budget)?), None, budget))
+                Ok(Self::new(Selection::Tag(Expression::new(tag, false, budget)?), None, budget))
             }
             [ids, target] if is("SecRuleUpdateTargetById") && only_excludes(target) => {
                 Ok(Self::new(Selection::of_ids(ids)?, Some(target), budget))
             }
             [tag, target] if is("SecRuleUpdateTargetByTag") && only_excludes(target) => {
-                Ok(Self::new(Selection::Tag(Expression::new(tag, budget)?), Some(target), budget))
+                Ok(Self::new(
+                    Selection::Tag(Expression::new(tag, false, budget)?),
+                    Some(target),
+                    budget,
+                ))
             }
             _ => Err(format!("`{name}` is not followed").into()),
         }

@@ -275,7 +275,7 @@ impl Entries for ModSecurity {
         notes
     }
 
-    fn exactness(&self) -> Exactness {
+    fn exactness(&self, _: &[u64]) -> Exactness {
         let is_untold = self.untold().next().is_some() || !self.partial().0.is_empty();
         if is_untold || self.rules.abandoned() + self.rules.cut() > 0 {
             Exactness::Bounded

@@ -48,17 +48,22 @@ pub(super) enum Operator {
 pub(super) type MakeOperator = fn(Vec<u8>) -> Operator;
 
 impl Operator {
-    /// An operator by its name without `@`.
+    /// An operator by its name without `@`. `captures` is whether its rule uses groups.
     ///
     /// # Errors
     /// With the reason if it is not known, or its argument is not valid.
-    pub(super) fn new(name: &str, argument: &str, files: &RuleFiles) -> Result<Self, Reason> {
+    pub(super) fn new(
+        name: &str,
+        argument: &str,
+        captures: bool,
+        files: &RuleFiles,
+    ) -> Result<Self, Reason> {
         let budget = files.budget();
         let bytes = || argument.as_bytes().to_vec();
         let number =
             || argument.trim().parse::<i64>().map_err(|_| format!("`{argument}` is not a number"));
         Ok(match name.to_ascii_lowercase().as_str() {
-            "rx" => Self::Matches(Expression::new(argument, budget)?),
+            "rx" => Self::Matches(Expression::new(argument, captures, budget)?),
             "pm" => words(argument.split_whitespace(), budget)?,
             "pmfromfile" | "pmf" => {
                 let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
@@ -74,7 +79,8 @@ impl Operator {
             "contains" | "strmatch" => Self::Contains(bytes()),
             "containsword" => {
                 let word = regex::escape(argument);
-                Self::Matches(Expression::new(&format!("(?:^|\\W){word}(?:\\W|$)"), budget)?)
+                let expression = format!("(?:^|\\W){word}(?:\\W|$)");
+                Self::Matches(Expression::new(&expression, captures, budget)?)
             }
             "streq" => Self::Equals(bytes()),
             "beginswith" => Self::BeginsWith(bytes()),
@@ -249,7 +255,7 @@ mod tests {
             ("validateUrlEncoding", "", "%4", "%41"),
             ("unconditionalMatch", "", "x", ""),
         ] {
-            let operator = Operator::new(name, argument, &files).expect(name);
+            let operator = Operator::new(name, argument, false, &files).expect(name);
             let accepts = |text: &str| operator.search(text.as_bytes(), false) != Search::Nothing;
             assert!(accepts(accepted), "{name} {accepted}");
             assert!(name == "unconditionalMatch" || !accepts(refused), "{name} {refused}");
@@ -262,7 +268,7 @@ mod tests {
             ("ge", "x", "not a number"),
             ("ipMatch", "x", "not a network"),
         ] {
-            let error = Operator::new(name, argument, &files).expect_err(name);
+            let error = Operator::new(name, argument, false, &files).expect_err(name);
             assert!(error.to_string().contains(reason), "{name}: {error}");
         }
     }

@@ -191,6 +191,33 @@ pub(super) fn has_possessive(translated: &str) -> bool {
     false
 }
 
+/// The translated expression with no more than so many groups; the others only bracket.
+pub(super) fn without_groups(translated: &str, groups_max: usize) -> String {
+    let mut output = String::with_capacity(translated.len());
+    let (mut is_escaped, mut class_depth, mut groups) = (false, 0usize, 0);
+    let mut rest = translated;
+    while let Some(next) = rest.chars().next() {
+        rest = &rest[next.len_utf8()..];
+        output.push(next);
+        match next {
+            '(' if !is_escaped && class_depth == 0 => {
+                let name = ["?P<", "?<"].iter().find_map(|start| rest.strip_prefix(start));
+                let is_group = name.is_some() || !rest.starts_with('?');
+                groups += usize::from(is_group);
+                if is_group && groups > groups_max {
+                    output += "?:";
+                    rest = name.and_then(|name| name.split_once('>')).map_or(rest, |it| it.1);
+                }
+            }
+            '[' if !is_escaped => class_depth += 1,
+            ']' if !is_escaped => class_depth = class_depth.saturating_sub(1),
+            _ => {}
+        }
+        is_escaped = !is_escaped && next == '\\';
+    }
+    output
+}
+
 /// The length of the name of a class such as `[:alnum:]`, after its `[:`.
 fn posix_name(text: &str) -> Option<usize> {
     let is_other = |byte: u8| !byte.is_ascii_lowercase() && byte != b'^';
@@ -209,7 +236,7 @@ fn is_repetition(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Dialect, has_possessive, translated};
+    use super::{Dialect, has_possessive, translated, without_groups};
 
     #[test]
     fn possessive_repetitions_are_found() {
@@ -217,6 +244,17 @@ mod tests {
             [("a++", true), ("a{2}+", true), ("(a)?+", true), (r"a\++", false), ("[*+]+?", false)]
         {
             assert_eq!(has_possessive(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn groups_beyond_the_last_only_bracket() {
+        for (text, expected) in [
+            (r"(a)(?:b)\((c)[(](?<d>e)(f)", r"(a)(?:b)\((c)[(](?:e)(?:f)"),
+            ("(a)(b)[[:alpha:](](c)", "(a)(b)[[:alpha:](](?:c)"),
+            ("(?i)(?P<a>b)((c)(?s:d))", "(?i)(?P<a>b)((?:c)(?s:d))"),
+        ] {
+            assert_eq!(without_groups(text, 2), expected, "{text}");
         }
     }
 

@@ -40,7 +40,7 @@ const ARGUMENTS_MAX: usize = 1_000;
 
 impl<'a> Request<'a> {
     pub(super) fn new(record: &'a Record<'a>, binding: &'a Binding) -> Self {
-        let text = |field| record.text(field).map(|text| unescaped(text).into());
+        let text = |field| record.text(field).map(|text| binding.plain(text).into());
         Self {
             record,
             binding,
@@ -125,7 +125,7 @@ impl<'a> Request<'a> {
         }
         let value = self.binding.accessor(name).and_then(|accessor| accessor.value(self.record));
         let value = value.filter(|value| value.as_ref() != b"-");
-        let value = value.map(|value| Value::from(unescaped(&value)));
+        let value = value.map(|value| Value::from(self.binding.plain(&value)));
         self.fields.borrow_mut().insert(name.to_owned(), value.clone());
         value
     }
@@ -175,6 +175,13 @@ impl<'a> Request<'a> {
             | Source::AllMatched => return Vec::new(),
         };
         vec![value]
+    }
+}
+
+impl Binding {
+    /// A text of the log as it was in the request.
+    fn plain<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
+        if self.has_plain_texts { Cow::Borrowed(text) } else { unescaped(text) }
     }
 }
 

@@ -111,6 +111,10 @@ impl SecRule {
     ) -> Result<Self, RuleError> {
         let mut rule =
             Self { range: name.range.clone(), inherits_disruption: true, ..defaults.clone() };
+        let place = |reason: Reason| reason.at(actions.unwrap_or(name).range.clone());
+        let split = split_actions(actions.map_or("", |actions| &actions.text)).map_err(place)?;
+        // Only the operator of a rule that captures keeps groups.
+        rule.captures |= split.iter().any(|(name, _)| name.eq_ignore_ascii_case("capture"));
         if let Some((named, operator)) = test {
             match variables(&named.text, files.budget()) {
                 Ok((known, missing)) => (rule.variables, rule.missing) = (known, missing),
@@ -118,11 +122,8 @@ impl SecRule {
             }
             rule.read_operator(&operator.text, files);
         }
-        if let Some(actions) = actions {
-            let place = |reason: Reason| reason.at(actions.range.clone());
-            for (name, value) in split_actions(&actions.text).map_err(place)? {
-                rule.read_action(name, &value, files).map_err(place)?;
-            }
+        for (name, value) in split {
+            rule.read_action(name, &value, files).map_err(place)?;
         }
         if rule.disruption == Disruption::Block {
             rule.disruption = defaults.disruption;
@@ -146,7 +147,7 @@ impl SecRule {
         if template.is_dynamic() {
             return self.read_dynamic_operator(name, template);
         }
-        match Operator::new(name, argument, files) {
+        match Operator::new(name, argument, self.captures, files) {
             Ok(operator) => self.operator = operator,
             Err(obstacle) => {
                 self.obstacle.get_or_insert(obstacle);

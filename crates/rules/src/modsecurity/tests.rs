@@ -234,3 +234,28 @@ fn mistakes_are_refused_at_their_place() {
         }
     }
 }
+
+#[test]
+fn escapes_are_only_undone_if_the_format_has_not() {
+    let rule = |text: &str| {
+        let text = format!("SecRule REQUEST_HEADERS:User-Agent \"@rx {text}\" \"id:1,deny\"");
+        ModSecurity::parse(&text, "test", &RuleFiles::default()).expect("a rule")
+    };
+    let text = r#"$remote_addr [$time_local] "$request" "$http_user_agent""#;
+    let json = "json:client=ip,time=t,request=r,user_agent=ua";
+    for (agent, expression, is_denied) in [
+        (r"lit\x27", "^lit'$", [true, true]),
+        (r"lit\\x27", r"^lit\\x27$", [true, true]),
+        (r"lit\\x27", "^lit'$", [false, false]),
+        (r#"\\\""#, r"^\\\x22$", [true, true]),
+    ] {
+        let rule = rule(expression);
+        let line = format!(r#"192.0.2.7 [17/Dec/2025:09:03:01 +0000] "GET / HTTP/1.1" "{agent}""#);
+        let object = format!(
+            r#"{{"ip": "192.0.2.7", "t": "2025-12-17T09:03:01Z", "r": "GET / HTTP/1.1", "ua": "{agent}"}}"#
+        );
+        let found = [(text, &line), (json, &object)]
+            .map(|(format, line)| evaluate_line(&rule, format, line).denied.is_some());
+        assert_eq!(found, is_denied, "{agent} {expression}");
+    }
+}

@@ -50,7 +50,7 @@ impl Names {
         match text.strip_prefix('/').and_then(|text| text.strip_suffix('/')) {
             Some(expression) => {
                 let expression = format!("(?i){expression}");
-                Expression::new(&expression, budget).map(Self::Matching)
+                Expression::new(&expression, false, budget).map(Self::Matching)
             }
             None => Ok(Self::One(text.to_ascii_lowercase())),
         }

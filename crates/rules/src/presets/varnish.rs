@@ -1,16 +1,13 @@
 //! `vsthrottle.is_denied` of Varnish, in VCL: a token bucket for each key.
 //!
 //! `calc_tokens` of `vmod_vsthrottle.c` (varnish-modules) adds whole tokens, and a request that
-//! takes one drops the part of the next that had come. The bucket here keeps that part.
+//! takes one drops the part of the next that had come.
 
 use super::{Preset, client, duration_ns, header_field};
 use crate::error::RuleError;
-use crate::windows::{Algorithm, Effect, Hold, KeyPart, Limit, LimitKey};
+use crate::windows::{Algorithm, KeyPart, Limit, LimitKey};
 
 const CALL: &str = "vsthrottle.is_denied(";
-
-const PARTS: &str = "vsthrottle drops the part of a token that has come when a request takes one, \
-                     so it may reject a few more";
 
 /// Whether a text throttles requests.
 pub(super) fn looks_like(text: &str) -> bool {
@@ -73,7 +70,7 @@ fn call(text: &str, at: usize) -> Result<Preset, RuleError> {
         .filter(|it| (1..=Limit::COUNT_MAX).contains(it))
         .ok_or_else(|| error("a limit of 0 requests rejects everything"))?;
     let key_text = arguments.get(limit_at + 1).copied().unwrap_or_default();
-    let mut notes = vec![error(PARTS)];
+    let mut notes = Vec::new();
     let key = key(key_text);
     if key.0.is_empty() {
         notes.push(error("the key has no field of a log, so all requests count together"));
@@ -83,12 +80,8 @@ fn call(text: &str, at: usize) -> Result<Preset, RuleError> {
     if text[..at].rfind("if (").is_some_and(|begin| text[begin..at].contains("&&")) {
         notes.push(error(condition));
     }
-    let effect = Effect {
-        hold: block_ns.map(|length_ns| Hold { length_ns, is_renewed: false, spares_first: false }),
-        ..Effect::default()
-    };
-    let algorithm = Algorithm::TokenBucket { delay_ns: 0, forget_s: None };
-    let limit = Limit { key, effect, ..Limit::new(count, period_ns, algorithm) };
+    let algorithm = Algorithm::WholeTokens { block_ns: block_ns.unwrap_or(0) };
+    let limit = Limit { key, ..Limit::new(count, period_ns, algorithm) };
     Ok(Preset { limit, notes })
 }
 
@@ -132,17 +125,13 @@ mod tests {
     #[test]
     fn calls_are_limits() {
         for (call, expected, notes) in [
-            (
-                "client.identity, 15, 10s",
-                "limit 15 requests in 10s by client as token-bucket burst 15",
-                1,
-            ),
+            ("client.identity, 15, 10s", "limit 15 requests in 10s by client as whole-tokens", 0),
             (
                 "\"rw\" + client.ip + req.http.host, 2, 1m, 30s",
-                "limit 2 requests in 1m by client, host as token-bucket burst 2; then rejected for 30s",
-                1,
+                "limit 2 requests in 1m by client, host as whole-tokens; then rejected for 30s",
+                0,
             ),
-            ("\"all\", 1000, 1s", "limit 1000 requests in 1s as token-bucket burst 1000", 2),
+            ("\"all\", 1000, 1s", "limit 1000 requests in 1s as whole-tokens", 1),
         ] {
             let text =
                 format!("sub vcl_recv {{\n  # {0}\n  if (vsthrottle.is_denied({call})) {{\n", "x");

@@ -6,11 +6,12 @@
 //! a second had which position, the log does not tell: the verdict of a request is known if all
 //! positions that it can have agree.
 
-use super::counter::{BucketScale, Counter, FirstWindow, is_forgotten};
+use super::counter::{BucketScale, Counter, FirstWindow, SincePause, is_forgotten};
 use super::exact::{for_each_count, make_undecided};
 use super::limit::{Algorithm, Limit};
 use super::replay::KeyRequests;
 use super::summary::Peak;
+use super::whole_tokens::{self, TokenScale, WholeTokens};
 use super::{bounded_bucket, bounded_concurrency, bounded_periods, bounded_ring};
 use crate::arrivals::SECOND_SPREAD_NS;
 use crate::engine::{Outcome, for_each_disagreement};
@@ -37,8 +38,17 @@ pub(super) fn evaluate(
         Algorithm::SlidingLog => count(limit, times_ns, Windows::Sliding(window_ns), outcomes),
         Algorithm::RecentHits => recent_hits(limit, times_ns, outcomes),
         Algorithm::FixedWindow => count(limit, times_ns, Windows::Fixed(window_ns), outcomes),
-        Algorithm::FirstWindow => first_window(limit, times_ns, outcomes),
+        Algorithm::FirstWindow => first_window::<FirstWindow>(limit, times_ns, outcomes),
+        Algorithm::SincePause => first_window::<SincePause>(limit, times_ns, outcomes),
         Algorithm::TwoPeriods => bounded_periods::evaluate(limit, times_ns, outcomes),
+        Algorithm::WholeTokens { .. } => {
+            let (mut bucket, scale) = (WholeTokens::default(), TokenScale::new(limit));
+            outcomes.extend(times_ns.iter().map(|first_ns| {
+                let last_ns = first_ns.saturating_add(SECOND_SPREAD_NS);
+                bucket.decide_within(scale, (*first_ns, last_ns))
+            }));
+            whole_tokens::peak(limit, times_ns, SECOND_SPREAD_NS)
+        }
         Algorithm::TokenBucket { .. } | Algorithm::LeakyBucket => {
             bounded_bucket::evaluate(limit, times_ns, outcomes)
         }
@@ -73,6 +83,11 @@ fn most_passed(limit: &Limit, times_ns: &[i64]) -> Option<u64> {
             }
             let passed = (scale.time(elapsed_ns) + scale.highest + scale.request) / scale.request;
             u64::try_from(passed).ok()
+        }
+        Algorithm::WholeTokens { .. } => {
+            let elapsed_ns = u128::from(elapsed_ns.unsigned_abs());
+            let came = elapsed_ns * u128::from(limit.count) / u128::from(limit.window_ns.max(1));
+            Some(limit.count.saturating_add(u64::try_from(came).unwrap_or(u64::MAX)))
         }
         _ => None,
     }
@@ -159,10 +174,10 @@ fn recent_hits(limit: &Limit, times_ns: &[i64], outcomes: &mut Vec<Outcome>) -> 
     })
 }
 
-/// What is known about a window that begins with a request.
+/// What is known about a window that begins with a request, or that ends some time after one.
 #[derive(Debug, Clone, Copy)]
 struct WindowBounds {
-    /// The earliest and the latest time of its first request.
+    /// The earliest and the latest time of that request.
     first_ns: i64,
     last_ns: i64,
     /// The least and the most requests in it.
@@ -185,16 +200,17 @@ impl WindowBounds {
     }
 }
 
-fn first_window(limit: &Limit, times_ns: &[i64], outcomes: &mut Vec<Outcome>) -> Peak {
+fn first_window<C: Counter>(limit: &Limit, times_ns: &[i64], outcomes: &mut Vec<Outcome>) -> Peak {
     let window_ns = limit.window_ns as i64;
-    let (mut stamped, settings) = (FirstWindow::default(), FirstWindow::settings(limit));
+    let is_renewed = limit.algorithm == Algorithm::SincePause;
+    let (mut stamped, settings) = (C::default(), C::settings(limit));
     let mut window: Option<WindowBounds> = None;
     let mut peak = Peak::default();
     for (at, first_ns) in times_ns.iter().copied().enumerate() {
         let last_ns = first_ns.saturating_add(SECOND_SPREAD_NS);
         let new = WindowBounds { first_ns, last_ns, least: 1, most: 1 };
         let next = window.map_or(new, |window| window.after(first_ns, last_ns, window_ns));
-        window = Some(next);
+        window = Some(if is_renewed { WindowBounds { first_ns, last_ns, ..next } } else { next });
         let (least, most) = (next.least as f64, next.most as f64);
         let count = stamped.decide(settings, first_ns).count.unwrap_or(0.0);
         peak.take_range(at, count.clamp(least, most), least, most);

@@ -176,6 +176,42 @@ impl<const IS_ALIGNED: bool> Counter for PresentWindow<IS_ALIGNED> {
     }
 }
 
+/// The count since the last pause.
+#[derive(Debug, Default)]
+pub(super) struct SincePause {
+    last_ns: Option<i64>,
+    count: u64,
+}
+
+impl KeyState for SincePause {}
+
+impl Counter for SincePause {
+    type Settings = Window;
+
+    fn settings(limit: &Limit) -> Window {
+        Window::new(limit)
+    }
+
+    fn decide(&mut self, window: Window, now_ns: i64) -> Outcome {
+        if self.is_like_new(window, now_ns) {
+            self.count = 0;
+        }
+        self.last_ns = Some(now_ns);
+        self.count += 1;
+        Outcome::of(self.count > window.count, self.count as f64)
+    }
+
+    fn remaining(&self, window: Window, now_ns: i64) -> (u64, u64) {
+        let last_ns = i128::from(self.last_ns.unwrap_or(now_ns));
+        let wait_ns = until(last_ns + i128::from(window.window_ns), now_ns);
+        (window.count.saturating_sub(self.count), wait_ns)
+    }
+
+    fn is_like_new(&self, window: Window, now_ns: i64) -> bool {
+        self.last_ns.is_none_or(|last_ns| now_ns.saturating_sub(last_ns) >= window.window_ns)
+    }
+}
+
 /// A number of requests in a period.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PeriodLimit {

@@ -4,12 +4,14 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::counter::{
-    Bucket, BucketScale, Counter, FirstWindow, FixedWindow, RecentHits, SlidingLog, SlidingRing,
+    Bucket, BucketScale, Counter, FirstWindow, FixedWindow, RecentHits, SincePause, SlidingLog,
+    SlidingRing,
 };
 use super::frequency::FrequencyCounter;
 use super::limit::{Algorithm, Limit};
 use super::replay::KeyRequests;
 use super::summary::Peak;
+use super::whole_tokens::{self, WholeTokens};
 use crate::engine::{Outcome, for_each_disagreement};
 use crate::report::Verdict;
 
@@ -32,7 +34,12 @@ pub(super) fn evaluate(
         Algorithm::RecentHits => sliding_log::<RecentHits>(limit, times_ns, outcomes),
         Algorithm::FixedWindow => decide_by_count::<FixedWindow>(limit, times_ns, outcomes),
         Algorithm::FirstWindow => decide_by_count::<FirstWindow>(limit, times_ns, outcomes),
+        Algorithm::SincePause => decide_by_count::<SincePause>(limit, times_ns, outcomes),
         Algorithm::TwoPeriods => two_periods(limit, times_ns, outcomes),
+        Algorithm::WholeTokens { .. } => {
+            decide::<WholeTokens>(limit, times_ns, outcomes);
+            whole_tokens::peak(limit, times_ns, 0)
+        }
         Algorithm::TokenBucket { .. } | Algorithm::LeakyBucket => bucket(limit, times_ns, outcomes),
         Algorithm::Concurrency => concurrency(limit, requests, outcomes),
         Algorithm::Unpublished { hold_ns, .. } => {
@@ -44,10 +51,10 @@ pub(super) fn evaluate(
     }
 }
 
-/// Makes the verdicts of two periods undecided that differ among requests at one time: HAProxy may have met
+/// Makes the verdicts of counters of HAProxy undecided that differ among requests at one time: HAProxy may have met
 /// them in another order than it logged them. Returns how many of them were rejected.
 pub(super) fn undecide_order(limit: &Limit, times_ns: &[i64], outcomes: &mut [Outcome]) -> u64 {
-    if limit.algorithm != Algorithm::TwoPeriods {
+    if !limit.algorithm.is_of_haproxy() {
         return 0;
     }
     let verdicts: Vec<Verdict> = outcomes.iter().map(|outcome| outcome.verdict).collect();

@@ -3,10 +3,12 @@
 use weir_core::{Record, RecordFields};
 
 use super::counter::{
-    Bucket, Counter, FirstWindow, FixedWindow, RecentHits, SlidingLog, SlidingRing, TwoPeriods,
+    Bucket, Counter, FirstWindow, FixedWindow, RecentHits, SincePause, SlidingLog, SlidingRing,
+    TwoPeriods,
 };
 use super::limit::{Algorithm, Limit};
 use super::observer::KeyFinder;
+use super::whole_tokens::WholeTokens;
 use crate::gate::{
     CannotEnforce, ConcurrencyGate, ConcurrencyLimit, ConcurrencyLimitSet, ConcurrencyZone, Gate,
     GateClock, GateDecision, GateLimit, GateOptions, GateUsage, GateVerdict, KeyStates, Quota,
@@ -28,7 +30,7 @@ pub(super) fn gate(
     if limit.effect.hold.is_some() {
         return Err(CannotEnforce::new(
             "a limit that rejects a client for longer than it is over can only be replayed; leave \
-             out what `gpc0` does, or the block of `is_denied`",
+             out what `gpc0` does",
         ));
     }
     limit.effect.rejects.iter().try_for_each(|condition| condition.check_arrival(fields))?;
@@ -41,7 +43,9 @@ pub(super) fn gate(
         Algorithm::RecentHits => WindowGate::<RecentHits>::with_times(parts)?,
         Algorithm::FixedWindow => WindowGate::<FixedWindow>::boxed(parts),
         Algorithm::FirstWindow => WindowGate::<FirstWindow>::boxed(parts),
+        Algorithm::SincePause => WindowGate::<SincePause>::boxed(parts),
         Algorithm::TwoPeriods => WindowGate::<TwoPeriods>::boxed(parts),
+        Algorithm::WholeTokens { .. } => WindowGate::<WholeTokens>::boxed(parts),
         Algorithm::TokenBucket { .. } | Algorithm::LeakyBucket => {
             WindowGate::<Bucket>::boxed(parts)
         }

@@ -26,6 +26,8 @@ pub(crate) enum Algorithm {
     FixedWindow,
     /// Windows that begin with a request of the key.
     FirstWindow,
+    /// The count since the last pause that is as long as the window.
+    SincePause,
     /// The count of this period, and of the one before it in proportion to what is left of it.
     TwoPeriods,
     /// A bucket of `burst` tokens. `delay_ns` is how long a request may wait for its token, and
@@ -35,6 +37,11 @@ pub(crate) enum Algorithm {
         delay_ns: u64,
         /// The whole seconds.
         forget_s: Option<u64>,
+    },
+    /// A bucket of whole tokens, to which `count` are added in each window.
+    WholeTokens {
+        /// How long a key that found no token stays rejected, in nanoseconds.
+        block_ns: u64,
     },
     /// A queue of `burst` requests, which leave it at the rate.
     LeakyBucket,
@@ -51,17 +58,25 @@ pub(crate) enum Algorithm {
 
 impl Algorithm {
     /// The algorithms of the language by name.
-    pub(super) const NAMED: [(&'static str, Self); 9] = [
+    pub(super) const NAMED: [(&'static str, Self); 11] = [
         ("sliding", Self::SlidingRing),
         ("sliding-log", Self::SlidingLog),
         ("fixed", Self::FixedWindow),
         ("first", Self::FirstWindow),
+        ("since-pause", Self::SincePause),
         ("two-periods", Self::TwoPeriods),
         ("token-bucket", Self::TokenBucket { delay_ns: 0, forget_s: None }),
+        ("whole-tokens", Self::WholeTokens { block_ns: 0 }),
         ("leaky-bucket", Self::LeakyBucket),
         ("concurrency", Self::Concurrency),
         ("unpublished", Self::Unpublished { note: UNPUBLISHED, hold_ns: 0 }),
     ];
+
+    /// Whether it is a counter of HAProxy, which may meet requests at one time in another order than
+    /// it logs them.
+    pub(super) const fn is_of_haproxy(self) -> bool {
+        matches!(self, Self::TwoPeriods | Self::SincePause)
+    }
 
     /// Whether it has a burst.
     pub(super) const fn has_burst(self) -> bool {
@@ -75,8 +90,10 @@ impl Algorithm {
             Self::RecentHits => "sliding-log, with two hits for each rejected request",
             Self::FixedWindow => "fixed",
             Self::FirstWindow => "first",
+            Self::SincePause => "since-pause",
             Self::TwoPeriods => "two-periods",
             Self::TokenBucket { .. } => "token-bucket",
+            Self::WholeTokens { .. } => "whole-tokens",
             Self::LeakyBucket => "leaky-bucket",
             Self::Concurrency => "concurrency",
             Self::Unpublished { .. } => "unpublished",
@@ -189,6 +206,9 @@ impl fmt::Display for Limit {
         }
         if self.algorithm.has_burst() {
             write!(formatter, " burst {}", self.burst)?;
+        }
+        if let Algorithm::WholeTokens { block_ns: block_ns @ 1.. } = self.algorithm {
+            write!(formatter, "; then rejected for {}", format_duration(block_ns))?;
         }
         if let Some(rejects) = &self.effect.rejects {
             write!(formatter, "; of these, {} is rejected", rejects.text())?;

@@ -27,6 +27,7 @@ mod limit;
 mod observer;
 mod replay;
 mod summary;
+mod whole_tokens;
 mod words;
 
 use weir_core::{PatternBudget, RecordFields};

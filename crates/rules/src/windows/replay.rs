@@ -151,8 +151,7 @@ impl Replay for WindowReplay<'_> {
         report.requests.undecided += self.untimed + self.not_held;
         report.estimate = report.estimate.filter(|_| !is_exact);
         report.notes = self.notes(is_exact);
-        let is_even_known =
-            limit.algorithm != Algorithm::TwoPeriods || report.requests.undecided == 0;
+        let is_even_known = !limit.algorithm.is_of_haproxy() || report.requests.undecided == 0;
         if is_exact && !is_even_known {
             report.notes.push(EVEN_NOTE.to_owned());
         }

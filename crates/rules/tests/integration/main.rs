@@ -6,6 +6,7 @@ mod gate;
 mod limit_conn;
 mod limit_req;
 mod lists;
+mod many_groups;
 mod presets;
 mod windows;
 

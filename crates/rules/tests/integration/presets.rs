@@ -162,6 +162,56 @@ proptest! {
     }
 }
 
+/// The verdicts of `vmod_is_denied`, with times in milliseconds.
+fn vsthrottle(limit: i64, period_ms: i64, block_ms: i64, times: &[i64]) -> Vec<Verdict> {
+    let (mut tokens, mut last, mut blocked_until) = (limit, times[0], i64::MIN);
+    let decide = |now: &i64| {
+        tokens = (tokens + (now - last) * limit / period_ms).min(limit);
+        let is_blocked = block_ms > 0 && *now < blocked_until;
+        let mut verdict = Verdict::Rejected;
+        if is_blocked {
+            last = *now;
+        }
+        if tokens > 0 {
+            tokens -= 1;
+            last = *now;
+            if !is_blocked {
+                verdict = Verdict::Passed;
+            }
+        } else if block_ms > 0 && !is_blocked {
+            blocked_until = now + block_ms;
+        }
+        verdict
+    };
+    times.iter().map(decide).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1_000) })]
+
+    #[test]
+    fn varnish_takes_whole_tokens(
+        limit in 1..12i64,
+        period_s in 1..20i64,
+        block_s in prop_oneof![2 => Just(0), 1 => 1..8i64],
+        times in times(),
+    ) {
+        let block = if block_s > 0 { format!(", {block_s}s") } else { String::new() };
+        let text = format!(
+            "if (vsthrottle.is_denied(client.identity, {limit}, {period_s}s{block})) {{"
+        );
+        let of = |times: &[i64]| -> Vec<Verdict> {
+            replay(&text, Family::Varnish, times).into_iter().map(|it| it.0).collect()
+        };
+        let truth = vsthrottle(limit, period_s * 1_000, block_s * 1_000, &times);
+        prop_assert_eq!(of(&times), truth.clone());
+        let whole: Vec<i64> = times.iter().map(|time| time - time.rem_euclid(1_000)).collect();
+        for (decided, truth) in of(&whole).iter().zip(&truth) {
+            prop_assert!(decided == truth || *decided == Verdict::Undecided, "{:?}", of(&whole));
+        }
+    }
+}
+
 #[test]
 fn a_block_of_varnish_is_not_made_longer_by_requests_in_it() {
     let text = "if (vsthrottle.is_denied(client.identity, 2, 1s, 3s)) {";

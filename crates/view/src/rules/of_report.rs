@@ -81,6 +81,7 @@ impl ReplayedRule {
                     Exactness::Exact
                 }
                 weir_rules::Exactness::Exact | weir_rules::Exactness::Bounded => Exactness::Bounded,
+                weir_rules::Exactness::Assumed => Exactness::Assumed,
                 weir_rules::Exactness::Band => Exactness::Band,
             },
             notes,

@@ -1,4 +1,4 @@
-//! Rates and a general counter of HAProxy.
+//! Rates, counts and general counters of HAProxy.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -24,17 +24,21 @@ const FORMAT: &str = "$remote_addr $msec \"$request\" $status";
 /// A front end.
 #[derive(Debug, Clone, Copy)]
 struct Setting {
-    period_ms: i64,
+    /// The period of a rate; `None` for a count since the entry was made.
+    period_ms: Option<i64>,
     count: i64,
-    /// After how long a client that was over the count is let in again.
+    /// After how long without a request an entry ends, and with it what it has counted. With a rate, it
+    /// keeps who was over it.
     hold_ms: Option<i64>,
 }
 
-const SETTINGS: [Setting; 4] = [
-    Setting { period_ms: 400, count: 3, hold_ms: None },
-    Setting { period_ms: 900, count: 5, hold_ms: None },
-    Setting { period_ms: 1_500, count: 8, hold_ms: None },
-    Setting { period_ms: 300, count: 3, hold_ms: Some(700) },
+const SETTINGS: [Setting; 6] = [
+    Setting { period_ms: Some(400), count: 3, hold_ms: None },
+    Setting { period_ms: Some(900), count: 5, hold_ms: None },
+    Setting { period_ms: Some(1_500), count: 8, hold_ms: None },
+    Setting { period_ms: Some(300), count: 3, hold_ms: Some(700) },
+    Setting { period_ms: None, count: 6, hold_ms: Some(400) },
+    Setting { period_ms: None, count: 9, hold_ms: Some(600) },
 ];
 
 impl Setting {
@@ -42,13 +46,14 @@ impl Setting {
     fn rule(self) -> String {
         let Self { period_ms, count, hold_ms } = self;
         let table = |expire: &str| {
+            let rate = period_ms.map(|period_ms| format!("http_req_rate({period_ms}ms),"));
             format!(
-                "  stick-table type ip size 10k expire {expire} store \
-                 http_req_rate({period_ms}ms),gpc0\n"
+                "  stick-table type ip size 10k expire {expire} store {}http_req_cnt,gpc0\n",
+                rate.unwrap_or_default()
             )
         };
-        match hold_ms {
-            None => {
+        match (period_ms, hold_ms) {
+            (_, None) => {
                 "  acl is_login path_beg /login\n".to_owned()
                     + &table("1h")
                     + "  http-request track-sc0 src if is_login or { path_end .php }\n"
@@ -57,7 +62,20 @@ impl Setting {
                          {{ sc_http_req_rate(0) gt {count} }}\n"
                     )
             }
-            Some(hold_ms) => {
+            // One counts requests, the other raises a general counter.
+            (None, Some(hold_ms)) => {
+                let (raise, counter) = match count % 2 {
+                    0 => ("", "sc_http_req_cnt(0)"),
+                    _ => ("  http-request sc-inc-gpc0(0)\n", "sc_get_gpc0(0)"),
+                };
+                table(&format!("{hold_ms}ms"))
+                    + "  http-request track-sc0 src\n"
+                    + raise
+                    + &format!(
+                        "  http-request deny deny_status 429 if {{ {counter} gt {count} }}\n"
+                    )
+            }
+            (Some(_), Some(hold_ms)) => {
                 table(&format!("{hold_ms}ms"))
                     + &format!("  acl abuse sc0_http_req_rate gt {count}\n")
                     + "  acl flagged sc0_get_gpc0 gt 0\n\
@@ -85,8 +103,13 @@ struct Rate {
 impl Rate {
     /// The counter with a request at some millisecond; `None` if that is too close to a limit.
     fn with(self, setting: Setting, now: i64) -> Option<Self> {
-        let period = setting.period_ms;
         let is_near = |age: i64, limit: i64| age.abs_diff(limit) <= DISTANCE_MS;
+        let Some(period) = setting.period_ms else {
+            let goes_on = setting.hold_ms.is_some_and(|hold_ms| now - self.last < hold_ms);
+            let current = if goes_on { self.current + 1 } else { 1 };
+            let is_near = setting.hold_ms.is_some_and(|hold_ms| is_near(now - self.last, hold_ms));
+            return (!is_near).then_some(Self { current, last: now, ..self });
+        };
         if is_near(now - self.begin, period)
             || is_near(now - self.begin, 2 * period)
             || setting.hold_ms.is_some_and(|hold_ms| is_near(now - self.last, hold_ms))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use regex_automata::meta::{self, Cache};
-use regex_automata::nfa::thompson::WhichCaptures;
+use regex_automata::nfa::thompson::{self, WhichCaptures};
 use regex_automata::util::syntax;
 use regex_automata::{Input, MatchKind, Span};
 
@@ -12,6 +12,10 @@ use super::cache_place::CachePlaces;
 
 /// The largest cache of an expression without a budget, in bytes, in each direction.
 const CACHE_BYTES_MAX: usize = 2 << 20;
+
+/// The largest table of a search that keeps groups, in bytes. The engine makes it at once, and counts
+/// it afterwards.
+const TABLE_BYTES_MAX: usize = 64 << 20;
 
 /// How an expression is compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +28,9 @@ pub struct RegexOptions {
     pub program_bytes_max: usize,
     /// The largest cache of a thread in each direction, in bytes. A budget may set a smaller one.
     pub cache_bytes_max: usize,
+    /// Whether the texts of its groups can be read. A search then has room for all groups in each
+    /// state of the program.
+    pub keeps_groups: bool,
 }
 
 impl Default for RegexOptions {
@@ -33,9 +40,13 @@ impl Default for RegexOptions {
             ignores_case: false,
             program_bytes_max: 10 << 20,
             cache_bytes_max: CACHE_BYTES_MAX,
+            keeps_groups: false,
         }
     }
 }
+
+/// An expression that matches nothing.
+const NEVER: &str = r"[^\s\S]";
 
 /// An expression, or several of which one has to match, in the syntax of the `regex` crate.
 ///
@@ -50,9 +61,8 @@ impl Default for RegexOptions {
 ///
 /// let budget = PatternBudget::default();
 /// let options = RegexOptions { ignores_case: true, ..RegexOptions::default() };
-/// let regex = BoundedRegex::new("^/(?<name>[a-z]+)$", options, &budget)?;
+/// let regex = BoundedRegex::new("^/([a-z]+)$", options, &budget)?;
 /// assert!(regex.is_match(b"/LOGIN") && !regex.is_match(b"/"));
-/// assert!(regex.has_group("name") && regex.has_group("1") && !regex.has_group("2"));
 /// # Ok::<(), regex::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -80,8 +90,7 @@ impl BoundedRegex {
         options: RegexOptions,
         budget: &PatternBudget,
     ) -> Result<Self, regex::Error> {
-        let kind = (MatchKind::LeftmostFirst, WhichCaptures::All);
-        Self::build(text.to_owned(), &[text], kind, options, budget)
+        Self::build(text, text, MatchKind::LeftmostFirst, options, budget)
     }
 
     /// Compiles several expressions. They match if one of them does.
@@ -93,40 +102,49 @@ impl BoundedRegex {
         options: RegexOptions,
         budget: &PatternBudget,
     ) -> Result<Self, regex::Error> {
-        // Without the implicit group of each, the engine finds no single match.
-        let kind = (MatchKind::All, WhichCaptures::Implicit);
-        Self::build(texts.join("\n"), texts, kind, options, budget)
+        // Each has to be valid alone: `a)|(b` is not.
+        let parsed = syntax::parse_many_with(texts, &options.syntax());
+        parsed.map_err(|error| regex::Error::Syntax(error.to_string()))?;
+        // As patterns of their own, each would take room in each state of the program.
+        let alternatives: Vec<_> = texts.iter().map(|text| format!("(?:{text})")).collect();
+        let joined = if texts.is_empty() { NEVER.to_owned() } else { alternatives.join("|") };
+        Self::build(&texts.join("\n"), &joined, MatchKind::All, options, budget)
     }
 
-    fn build<T: AsRef<str>>(
-        text: String,
-        patterns: &[T],
-        (matches, captures): (MatchKind, WhichCaptures),
+    /// Compiles an expression, of which `text` is what a person wrote.
+    fn build(
+        text: &str,
+        expression: &str,
+        matches: MatchKind,
         options: RegexOptions,
         budget: &PatternBudget,
     ) -> Result<Self, regex::Error> {
-        let syntax = syntax::Config::new()
-            .utf8(false)
-            .unicode(options.is_unicode)
-            .case_insensitive(options.ignores_case);
         let build = |size: PatternSize| {
             let cache_bytes = size.cache_bytes.unwrap_or(options.cache_bytes_max);
             let config = meta::Config::new()
                 .match_kind(matches)
-                .which_captures(captures)
+                .which_captures(options.captures())
                 .utf8_empty(false)
                 .nfa_size_limit(Some(size.program_bytes))
                 .hybrid_cache_capacity(cache_bytes.min(options.cache_bytes_max));
             let mut builder = meta::Builder::new();
-            let built = builder.configure(config).syntax(syntax).build_many(patterns);
+            let built = builder.configure(config).syntax(options.syntax()).build(expression);
             let regex = built.map_err(|error| regex_error(&error))?;
-            Ok((regex.memory_usage(), regex))
+            let bytes = regex.memory_usage();
+            // Without groups, the table is no larger than the program for both directions.
+            let table_bytes = if options.keeps_groups {
+                table_bytes(expression, options, size.program_bytes)?
+            } else {
+                bytes
+            };
+            Ok((bytes + table_bytes, regex))
         };
         let too_large = |error: &regex::Error| matches!(error, regex::Error::CompiledTooBig(_));
         let refused = regex::Error::CompiledTooBig;
         let bytes_max = options.program_bytes_max;
-        let regex = budget.fit((1, text.len()), bytes_max, too_large, refused, build)?;
-        let shared = Arc::new(SharedRegex { text, regex, caches: CachePlaces::default() });
+        let regex = budget.fit((1, expression.len()), bytes_max, too_large, refused, build)?;
+        let (text, caches) = (text.to_owned(), CachePlaces::default());
+        let shared = Arc::new(SharedRegex { text, regex, caches });
         budget.register(&shared);
         Ok(Self { shared, budget: budget.clone() })
     }
@@ -139,8 +157,8 @@ impl BoundedRegex {
         !self.budget.is_stopped() && caches.search(regex, &self.budget, search)
     }
 
-    /// Returns the first match and its groups; those that it does not set are empty.
-    /// Several expressions have no groups.
+    /// Returns the first match and its groups; those that it does not set are empty. There are no
+    /// groups unless the options [keep](RegexOptions::keeps_groups) them.
     pub fn groups(&self, text: &[u8]) -> Option<Vec<Vec<u8>>> {
         let SharedRegex { regex, caches, .. } = &*self.shared;
         if self.budget.is_stopped() {
@@ -159,14 +177,48 @@ impl BoundedRegex {
     pub fn as_str(&self) -> &str {
         &self.shared.text
     }
+}
 
-    /// Returns whether it sets the group with this name or number.
-    pub fn has_group(&self, name: &str) -> bool {
-        let groups = self.shared.regex.group_info();
-        let number = name.parse::<usize>();
-        groups.all_names().any(|(.., known)| known == Some(name))
-            || number.is_ok_and(|number| number > 0 && number < groups.all_group_len())
+impl RegexOptions {
+    fn syntax(self) -> syntax::Config {
+        syntax::Config::new()
+            .utf8(false)
+            .unicode(self.is_unicode)
+            .case_insensitive(self.ignores_case)
     }
+
+    fn captures(self) -> WhichCaptures {
+        if self.keeps_groups { WhichCaptures::All } else { WhichCaptures::Implicit }
+    }
+}
+
+/// Returns the size of the table that a search fills if the automata give up: for each state of the
+/// program the ends of each group, for two positions of the text.
+fn table_bytes(
+    expression: &str,
+    options: RegexOptions,
+    program_bytes_max: usize,
+) -> Result<usize, regex::Error> {
+    let config = thompson::Config::new()
+        .utf8(false)
+        .which_captures(options.captures())
+        .nfa_size_limit(Some(program_bytes_max));
+    let mut compiler = thompson::Compiler::new();
+    let built = compiler.syntax(options.syntax()).configure(config).build(expression);
+    let program = built.map_err(|error| match error.size_limit() {
+        Some(bytes) => regex::Error::CompiledTooBig(bytes),
+        None => regex::Error::Syntax(error.to_string()),
+    })?;
+    let groups = program.group_info().slot_len() / 2;
+    let state_bytes = 2 * size_of::<usize>() * (groups + 1);
+    let bytes = 2 * program.states().len() * state_bytes;
+    if bytes > TABLE_BYTES_MAX {
+        return Err(regex::Error::Syntax(format!(
+            "its {} groups take too much memory; write `(?:` for those that are not used",
+            groups - 1
+        )));
+    }
+    Ok(bytes)
 }
 
 /// Returns the error of the `regex` crate for one of its engine.
@@ -252,6 +304,56 @@ mod tests {
         assert!(!regex.is_match(b"cb"));
     }
 
+    /// Returns an expression of so many groups, which match an `a` each or nothing.
+    fn groups(number: usize) -> String {
+        format!("^/{}$", "(a)?".repeat(number))
+    }
+
+    #[test]
+    fn the_table_of_a_search_is_charged_when_its_pattern_is_compiled() {
+        let keeps_groups = RegexOptions { keeps_groups: true, ..RegexOptions::default() };
+        let texts: Vec<_> = (0..1500).map(|number| format!("^/(a)?(aa)?a*x{number}$")).collect();
+        let path = [&b"/"[..], &b"a".repeat(8000)].concat();
+        for case in ["groups", "kept groups", "set"] {
+            let account = Arc::new(PatternAccount::new(usize::MAX));
+            let budget = PatternBudget::new(vec![account.clone()], Arc::default());
+            let compiled = match case {
+                "groups" => BoundedRegex::new(&groups(8000), RegexOptions::default(), &budget),
+                "kept groups" => BoundedRegex::new(&groups(300), keeps_groups, &budget),
+                _ => BoundedRegex::any_of(&texts, RegexOptions::default(), &budget),
+            };
+            let (compiled, charged) = (compiled.expect(case), account.bytes());
+            let captured = (case == "kept groups").then(|| compiled.groups(&path[..300]));
+            assert_eq!(
+                captured.map(|it| it.map_or(0, |it| it.len())),
+                (case == "kept groups").then_some(301)
+            );
+            assert_eq!(compiled.is_match(&path), case == "groups", "{case}");
+            let bytes = compiled.shared.caches.bytes();
+            // Beside the table there are the caches of the automata, which grow step by step.
+            let most = charged + 2 * super::CACHE_BYTES_MAX;
+            assert!((1..=most).contains(&bytes), "{case}: {bytes} of {most} bytes");
+            assert!(bytes <= account.bytes(), "{case}: {bytes} of {} bytes", account.bytes());
+        }
+        let error = BoundedRegex::new(&groups(8000), keeps_groups, &PatternBudget::default());
+        let message = error.expect_err("its table has gigabytes").to_string();
+        assert!(message.contains("its 8000 groups take too much memory"), "{message}");
+    }
+
+    #[test]
+    fn several_expressions_are_each_valid_alone() {
+        let set = |texts: &[&str]| {
+            let texts: Vec<_> = texts.iter().map(|text| (*text).to_owned()).collect();
+            BoundedRegex::any_of(&texts, RegexOptions::default(), &PatternBudget::default())
+        };
+        assert!(set(&["a)|(b"]).is_err() && set(&["a", r"b\"]).is_err());
+        let own_flags = set(&["(?i)a", "b|c$", ""]).expect("they are valid");
+        assert!(own_flags.is_match(b"x") && own_flags.as_str() == "(?i)a\nb|c$\n");
+        let flags = set(&["(?i)a", "b|c$"]).expect("they are valid");
+        assert!(flags.is_match(b"A") && flags.is_match(b"xc") && !flags.is_match(b"Bcx"));
+        assert!(!set(&[]).expect("it is valid").is_match(b"a"));
+    }
+
     proptest! {
         /// A budget without room for caches changes no result, and neither does the engine below
         /// the crate `regex`.
@@ -276,6 +378,9 @@ mod tests {
                 let own = BoundedRegex::new(&pattern, options, &budget);
                 prop_assert_eq!(own.is_ok(), expected.is_ok());
                 let (Ok(own), Ok(expected)) = (own, &expected) else { continue };
+                let keeps_groups = RegexOptions { keeps_groups: true, ..options };
+                let all = BoundedRegex::new(&pattern, keeps_groups, &PatternBudget::default());
+                let all = all.expect("its groups are few");
                 for text in &texts {
                     prop_assert_eq!(own.is_match(text), expected.is_match(text));
                 }
@@ -284,11 +389,8 @@ mod tests {
                         let bytes = |it: regex::bytes::Match<'_>| it.as_bytes().to_vec();
                         groups.iter().map(|it| it.map_or(Vec::new(), bytes)).collect::<Vec<_>>()
                     });
-                    prop_assert_eq!(own.groups(text), groups);
-                }
-                for group in ["1", "2", "x"] {
-                    let number = group.parse::<usize>().is_ok_and(|number| number < expected.captures_len());
-                    prop_assert_eq!(own.has_group(group), number);
+                    let first = groups.as_ref().map(|groups| groups[..1].to_vec());
+                    prop_assert_eq!((own.groups(text), all.groups(text)), (first, groups));
                 }
             }
         }

@@ -144,6 +144,10 @@ impl PatternBudget {
     pub(super) fn register(&self, pattern: &Arc<SharedRegex>) {
         if let Some(limits) = &self.0 {
             let mut patterns = limits.patterns.lock().unwrap_or_else(PoisonError::into_inner);
+            // A dropped pattern keeps its allocation until its entry goes.
+            if patterns.len() == patterns.capacity() {
+                patterns.retain(|known| known.strong_count() > 0);
+            }
             patterns.push(Arc::downgrade(pattern));
         }
     }
@@ -344,6 +348,18 @@ mod tests {
         }
         assert_eq!(budget.refusal(), None);
         assert!(compile(&budget, "(?:a{99}){9}") && account.bytes() > 2 * (8 << 10));
+    }
+
+    #[test]
+    fn a_budget_forgets_dropped_patterns() {
+        let budget = PatternBudget::new(Vec::new(), Arc::default());
+        let kept = BoundedRegex::new("a", RegexOptions::default(), &budget);
+        assert!((0..1000).all(|_| compile(&budget, "b")));
+        let limits = budget.0.as_ref().expect("it has limits");
+        let patterns = limits.patterns.lock().expect("no thread has panicked");
+        assert!(patterns.len() < 10, "{}", patterns.len());
+        assert_eq!(patterns.iter().filter(|it| it.strong_count() > 0).count(), 1);
+        drop(kept);
     }
 
     #[test]

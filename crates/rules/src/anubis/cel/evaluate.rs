@@ -1,5 +1,6 @@
 //! Evaluates expressions.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use memchr::memmem;
@@ -27,14 +28,19 @@ fn bool_or_unknown(result: Option<bool>) -> Value {
     result.map_or(Value::Unknown, Value::Bool)
 }
 
-fn value(node: &Node, variables: &impl Variables) -> Value {
-    let value = |node: &Node| value(node, variables);
-    match node {
+fn value<'n>(node: &'n Node, variables: &impl Variables) -> Cow<'n, Value> {
+    if let Node::Literal(literal) = node {
+        return Cow::Borrowed(literal);
+    }
+    let value = |node: &'n Node| value(node, variables);
+    Cow::Owned(match node {
         Node::Literal(literal) => literal.clone(),
         Node::Variable(name) => variables.variable(name),
-        Node::List(nodes) => Value::List(nodes.iter().map(value).collect()),
+        Node::List(nodes) => {
+            Value::List(nodes.iter().map(|node| value(node).into_owned()).collect())
+        }
         Node::Not(node) => bool_or_unknown(truth(&value(node)).map(|is_true| !is_true)),
-        Node::Negated(node) => match value(node) {
+        Node::Negated(node) => match &*value(node) {
             Value::Integer(number) => number.checked_neg().map_or(Value::Unknown, Value::Integer),
             Value::Float(number) => Value::Float(-number),
             _ => Value::Unknown,
@@ -44,21 +50,26 @@ fn value(node: &Node, variables: &impl Variables) -> Value {
         Node::Binary(operator, left, right) => {
             binary(*operator, &value(left), &value(right), variables)
         }
+        Node::OneOf(node, texts) => match &*value(node) {
+            Value::Text(text) => Value::Bool(texts.contains(text)),
+            _ => Value::Unknown,
+        },
         Node::Conditional(parts) => match truth(&value(&parts[0])) {
-            Some(true) => value(&parts[1]),
-            Some(false) => value(&parts[2]),
+            Some(true) => return value(&parts[1]),
+            Some(false) => return value(&parts[2]),
             None => Value::Unknown,
         },
         Node::Index(of, at) => index(&value(of), &value(at), variables),
         Node::Call(function, arguments) => {
-            let arguments: Vec<Value> = arguments.iter().map(value).collect();
+            let arguments: Vec<_> = arguments.iter().map(value).collect();
+            let arguments: Vec<&Value> = arguments.iter().map(|it| &**it).collect();
             call(*function, &arguments, variables)
         }
-        Node::Matches(text, regex) => match value(text) {
-            Value::Text(text) => Value::Bool(regex.is_match(&text)),
+        Node::Matches(text, regex) => match &*value(text) {
+            Value::Text(text) => Value::Bool(regex.is_match(text)),
             _ => Value::Unknown,
         },
-    }
+    })
 }
 
 /// The result of `&&`, which is decided by one false part, or of `||`.
@@ -168,7 +179,7 @@ fn index(collection: &Value, at: &Value, variables: &impl Variables) -> Value {
     }
 }
 
-fn call(function: Function, arguments: &[Value], variables: &impl Variables) -> Value {
+fn call(function: Function, arguments: &[&Value], variables: &impl Variables) -> Value {
     match (function, arguments) {
         (Function::StartsWith, [Value::Text(text), Value::Text(start)]) => {
             Value::Bool(text.starts_with(start))

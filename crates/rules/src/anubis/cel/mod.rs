@@ -8,6 +8,8 @@ mod evaluate;
 mod parse;
 mod token;
 
+use std::collections::HashSet;
+
 use weir_core::BoundedRegex;
 
 /// A value.
@@ -55,6 +57,8 @@ enum Node {
     All(Vec<Node>),
     Any(Vec<Node>),
     Binary(Operator, Box<Node>, Box<Node>),
+    /// `in` with a list of texts that is written in the expression.
+    OneOf(Box<Node>, HashSet<Vec<u8>>),
     Conditional(Box<[Node; 3]>),
     Index(Box<Node>, Box<Node>),
     /// A function with its arguments, of which the target of a method is the first.
@@ -175,6 +179,10 @@ mod tests {
             ("1 / 0 == 1", None),
             (r#"path in ["/a/b/", "/x"]"#, Some(true)),
             (r#""b" in segments(path)"#, Some(true)),
+            (r#"!(path in ["/x", "/y"]) && weight in [1, 7.0, "x"] && !(7 in [])"#, Some(true)),
+            (r#"weight in ["/x"]"#, None),
+            (r#"["a", path][1] == path && size(["a", "b"]) == 2"#, Some(true)),
+            (r#"userAgent.matches("^\\QMozilla/5.\\E0{1}.*[[:digit:]]$")"#, Some(true)),
             (r#"userAgent.lowerAscii().contains('chrome')"#, Some(true)),
             (r#""\x41\u00e9\"" == "A\u00e9" + '"'"#, Some(true)),
             ("userAgent", None),

@@ -1,10 +1,13 @@
 //! Reads expressions.
 
-use weir_core::{BoundedRegex, PatternBudget, RegexOptions};
+use std::collections::HashSet;
+
+use weir_core::PatternBudget;
 
 use super::token::{Token, tokens};
 use super::{Expression, Function, Node, Operator, Value};
 use crate::error::Reason;
+use crate::go_pattern;
 
 /// The most parts that lie in each other.
 const DEPTH_MAX: usize = 64;
@@ -38,6 +41,30 @@ impl Expression {
                 Err(format!("there is something after the expression: `{}`", shown(&token)).into())
             }
         }
+    }
+}
+
+/// The values of a list, if all of them are written in the expression; otherwise its parts.
+fn constant(nodes: Vec<Node>) -> Result<Vec<Value>, Vec<Node>> {
+    if !nodes.iter().all(|node| matches!(node, Node::Literal(_))) {
+        return Err(nodes);
+    }
+    let value = |node| match node {
+        Node::Literal(value) => Some(value),
+        _ => None,
+    };
+    Ok(nodes.into_iter().filter_map(value).collect())
+}
+
+/// Whether a node is one of some values.
+fn one_of(node: Box<Node>, values: Vec<Value>) -> Node {
+    let text = |value: &Value| match value {
+        Value::Text(text) => Some(text.clone()),
+        _ => None,
+    };
+    match values.iter().map(text).collect::<Option<HashSet<_>>>() {
+        Some(texts) if !texts.is_empty() => Node::OneOf(node, texts),
+        _ => Node::Binary(Operator::In, node, Box::new(Node::Literal(Value::List(values)))),
     }
 }
 
@@ -132,7 +159,13 @@ impl Parser<'_> {
             };
             // Each makes the tree deeper.
             self.deepen()?;
-            node = Node::Binary(*operator, Box::new(node), Box::new(self.binary(tighter)?));
+            let right = self.binary(tighter)?;
+            node = match (operator, right) {
+                (Operator::In, Node::Literal(Value::List(values))) => {
+                    one_of(Box::new(node), values)
+                }
+                (operator, right) => Node::Binary(*operator, Box::new(node), Box::new(right)),
+            };
         }
     }
 
@@ -184,7 +217,7 @@ impl Parser<'_> {
             Some(Token::Mark("[")) => {
                 let mut nodes = Vec::new();
                 self.list("]", &mut nodes)?;
-                Ok(Node::List(nodes))
+                Ok(constant(nodes).map_or_else(Node::List, |it| Node::Literal(Value::List(it))))
             }
             Some(Token::Mark(mark)) => Err(format!("`{mark}` is where a value belongs").into()),
             Some(Token::Name(name)) => match name.as_str() {
@@ -217,8 +250,9 @@ impl Parser<'_> {
                 return Err("`matches` is only supported with a text".into());
             };
             let pattern = String::from_utf8_lossy(&pattern);
-            let regex = BoundedRegex::new(&pattern, RegexOptions::default(), self.budget)
-                .map_err(|_| Reason::from(format!("`{pattern}` is not a regular expression")))?;
+            let (regex, _) = go_pattern::compile(&pattern, self.budget).map_err(|reason| {
+                Reason::from(format!("`{pattern}` is not a regular expression: {reason}"))
+            })?;
             return Ok(Node::Matches(Box::new(arguments.remove(0)), regex));
         }
         let (function, count) = Function::named(name)

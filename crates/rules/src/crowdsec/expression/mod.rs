@@ -13,7 +13,6 @@ mod members;
 mod operators;
 mod outlook;
 mod parse;
-mod pattern;
 mod syntax;
 mod text_functions;
 mod text_search;
@@ -27,7 +26,6 @@ use std::sync::Arc;
 use weir_core::BoundedRegex;
 
 pub(super) use self::outlook::KnownCondition;
-pub(super) use self::pattern::{SetError, compile as compile_pattern, compile_set};
 
 use self::evaluate::Evaluation;
 use self::parse::Parser;

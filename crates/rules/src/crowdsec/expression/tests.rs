@@ -7,9 +7,10 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use weir_core::{BoundedRegex, PatternBudget};
 
-use super::{Expression, Fields, Names, compile_pattern, compile_set};
+use super::{Expression, Fields, Names};
 use crate::crowdsec::tag_table::TagTable;
 use crate::error::Reason;
+use crate::go_pattern;
 
 /// Numbers fields in the order in which they are first used.
 #[derive(Default)]
@@ -35,7 +36,7 @@ impl Names for TestNames {
 
     fn patterns(&mut self, file: &str) -> Result<BoundedRegex, Reason> {
         let lines = self.lines(file)?;
-        compile_set(&lines, &PatternBudget::default()).map_err(|error| error.reason)
+        go_pattern::compile_set(&lines, &PatternBudget::default()).map_err(|error| error.reason)
     }
 
     fn tags(&mut self, file: &str) -> Result<Arc<TagTable>, Reason> {
@@ -50,7 +51,7 @@ impl Names for TestNames {
     }
 
     fn pattern(&mut self, text: &str) -> Result<BoundedRegex, Reason> {
-        compile_pattern(text, &PatternBudget::default()).map(|(regex, _)| regex)
+        go_pattern::compile(text, &PatternBudget::default()).map(|(regex, _)| regex)
     }
 
     fn has_queue(&self) -> bool {

@@ -10,7 +10,7 @@ use weir_core::{CacheReservation, PatternBudget, PatternSize};
 use super::classes::write_char;
 use super::literals::{self, Texts};
 use super::syntax::{Node, Syntax, parse};
-use crate::backtracking_parts::{PART_CACHE_BYTES_MAX, parts_max};
+use crate::backtracking_parts::{PART_CACHE_BYTES_MAX, SearchTable, TOO_MANY_GROUPS, parts_max};
 use crate::error::{Reason, RuleError};
 
 /// The most steps of a backtracking pattern on one line: some tenths of a second.
@@ -94,6 +94,8 @@ impl LazyRegex {
     fn build(&self, text: &str) -> Result<SharedRegex, Reason> {
         let parts = parts_max(text);
         let refused = |_| fancy_regex::Error::from(CompileError::PatternTooComplex);
+        let table = SearchTable::new(text);
+        let bytes_max = PROGRAM_BYTES_MAX.min(table.program_bytes_max());
         let build = |size: PatternSize| {
             let mut builder = RegexBuilder::new(text);
             builder.backtrack_limit(STEPS_MAX).delegate_size_limit(size.program_bytes);
@@ -102,12 +104,16 @@ impl LazyRegex {
             if let Some(bytes) = cache_bytes {
                 builder.delegate_dfa_size_limit(bytes);
             }
-            let caches_bytes = parts * 2 * cache_bytes.unwrap_or(0);
+            let caches_bytes = cache_bytes
+                .map_or(0, |bytes| parts * 2 * bytes + table.bytes_max(size.program_bytes));
             builder.build().map(|regex| (0, SharedRegex { regex, caches_bytes }))
         };
         let size = (parts, text.len());
-        let built = self.budget.fit(size, PROGRAM_BYTES_MAX, is_too_large, refused, build);
-        built.map_err(|error| error.to_string().into())
+        let built = self.budget.fit(size, bytes_max, is_too_large, refused, build);
+        built.map_err(|error| match is_too_large(&error) && bytes_max < PROGRAM_BYTES_MAX {
+            true => TOO_MANY_GROUPS.into(),
+            false => error.to_string().into(),
+        })
     }
 
     /// Returns the expression; `None` if it is not valid, or the work is stopped.

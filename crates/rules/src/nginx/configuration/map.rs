@@ -130,8 +130,19 @@ impl Map {
     /// Whether one of its regular expressions sets the group with this name or number.
     pub(crate) fn captures(&self, name: &str) -> bool {
         let Entries::Texts { expressions, .. } = &self.entries else { return false };
-        expressions.iter().any(|(expression, _)| expression.has_group(name))
+        expressions.iter().any(|(expression, _)| has_group(expression.as_str(), name))
     }
+}
+
+/// Whether an expression seems to have a group with this name or number.
+fn has_group(expression: &str, name: &str) -> bool {
+    if let Ok(number) = name.parse() {
+        let groups = expression.split('(').skip(1).filter(|inside| !inside.starts_with('?'));
+        return (1..=groups.count()).contains(&number);
+    }
+    ["(?<", "(?P<"].iter().any(|start| {
+        expression.split(start).skip(1).any(|inside| inside.split('>').next() == Some(name))
+    })
 }
 
 /// The network of an entry of `geo`.

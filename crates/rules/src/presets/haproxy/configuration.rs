@@ -37,6 +37,15 @@ pub(super) struct Denial<'t> {
     pub(super) is_of_connections: bool,
     /// Its position among the lines.
     pub(super) line: usize,
+    /// The lines before it that send requests to a backend, of which the first that matches decides.
+    pub(super) earlier: Vec<Earlier<'t>>,
+}
+
+/// A line that sends requests to a backend before others do.
+#[derive(Clone)]
+pub(super) struct Earlier<'t> {
+    pub(super) place: Word<'t>,
+    pub(super) condition: Alternatives<'t>,
 }
 
 /// What raises a general counter: the action of a line, or reading it in a condition.
@@ -58,10 +67,14 @@ pub(super) struct Configuration<'t> {
     pub(super) notes: Vec<RuleError>,
     section: Option<&'t str>,
     acls: Acls<'t>,
+    backends: Vec<Earlier<'t>>,
     /// The kinds of lines that have ended every request in this section.
     ended: Vec<&'t str>,
     line: usize,
 }
+
+/// The most lines with `use_backend` of a section that are kept from those after them.
+const EARLIER_MAX: usize = 64;
 
 /// Words that begin a section.
 const SECTIONS: [&str; 8] =
@@ -83,6 +96,7 @@ impl<'t> Configuration<'t> {
                 self.section = name.map(|name| name.text);
                 self.acls.clear();
                 self.ended.clear();
+                self.backends.clear();
             }
             ("stick-table", _) => self.read_table(line, self.section)?,
             ("table", Some(name)) => self.read_table(line, Some(name.text))?,
@@ -166,7 +180,8 @@ impl<'t> Configuration<'t> {
                 }
             }
             let is_of_connections = line.get(1).is_some_and(|it| it.text == "connection");
-            self.denials.push(Denial { condition, is_of_connections, line: self.line });
+            let (line, earlier) = (self.line, Vec::new());
+            self.denials.push(Denial { condition, is_of_connections, line, earlier });
         } else {
             self.note_counters(line)?;
         }
@@ -184,6 +199,13 @@ impl<'t> Configuration<'t> {
         let is_over =
             |(term, rate): (&Term<'_>, &Comparison<'_>)| rate.count(term.is_negated).is_ok();
         if !counters.next().is_some_and(is_over) || !counters.all(is_over) {
+            if self.backends.len() < EARLIER_MAX {
+                self.backends.push(Earlier { place: backend, condition });
+            } else {
+                let message = "too many lines send requests to backends before those over the rate: \
+                               this one is not followed";
+                self.notes.push(backend.error(message));
+            }
             return self.note_counters(line);
         }
         self.note_reads(&condition);
@@ -192,7 +214,8 @@ impl<'t> Configuration<'t> {
             backend.text
         );
         self.notes.push(backend.error(message));
-        self.denials.push(Denial { condition, is_of_connections: false, line: self.line });
+        let (line, earlier) = (self.line, self.backends.clone());
+        self.denials.push(Denial { condition, is_of_connections: false, line, earlier });
         Ok(())
     }
 

@@ -12,6 +12,8 @@ pub(super) const PLAIN_NS: u64 = 1_000_000;
 pub(super) enum CounterKind {
     /// A rate in a period, by the name that a table stores.
     Rate(&'static str),
+    /// A count since the entry was made, by the name that a table stores.
+    Count(&'static str),
     /// Connections at once.
     ConnectionsAtOnce,
     /// A general counter, by its number.
@@ -34,13 +36,11 @@ pub(super) const RATES: [&str; 8] = [
     "conn_cur",
 ];
 
-/// The names of counters without the prefix that says whose they are.
-const NAMES: [&str; 23] = [
-    "http_req_cnt",
-    "http_err_cnt",
-    "http_fail_cnt",
-    "conn_cnt",
-    "sess_cnt",
+/// The counts since an entry was made that a log tells.
+const COUNTS: [&str; 5] = ["http_req_cnt", "http_err_cnt", "http_fail_cnt", "conn_cnt", "sess_cnt"];
+
+/// The names of other counters without the prefix that says whose they are.
+const NAMES: [&str; 18] = [
     "bytes_in_rate",
     "bytes_out_rate",
     "kbytes_in",
@@ -109,11 +109,15 @@ pub(super) fn counter(place: Word<'_>) -> Option<Counter<'_>> {
         "get_gpc1" | "gpc1" => CounterKind::General(1),
         "inc_gpc0" => CounterKind::Raise(0),
         "inc_gpc1" => CounterKind::Raise(1),
-        _ => match RATES.iter().find(|rate| **rate == bare) {
-            Some(rate) => CounterKind::Rate(rate),
-            None if NAMES.contains(&bare) => CounterKind::Unknown,
-            None => return None,
-        },
+        _ => {
+            let known = |names: &[&'static str]| names.iter().find(|name| **name == bare).copied();
+            match (known(&RATES), known(&COUNTS)) {
+                (Some(rate), _) => CounterKind::Rate(rate),
+                (None, Some(count)) => CounterKind::Count(count),
+                (None, None) if NAMES.contains(&bare) => CounterKind::Unknown,
+                (None, None) => return None,
+            }
+        }
     };
     Some(Counter { place, kind, number, table: arguments.next() })
 }

@@ -3,11 +3,12 @@
 use weir_core::PatternBudget;
 
 use super::super::Preset;
-use super::condition::{Alternatives, Term, Test};
+use super::condition::{Term, Test};
 use super::configuration::{
     Comparison, Configuration, Denial, Raise, Table, Track, is_of, is_raised,
 };
 use super::counter::{Counter, CounterKind};
+use super::request_condition::{alternatives, condition, is_always, without_earlier};
 use crate::condition::RuleCondition;
 use crate::error::RuleError;
 use crate::windows::{Algorithm, Effect, Hold, Limit};
@@ -18,6 +19,16 @@ const ERRORS: &str = "HAProxy counts an answer when it comes, and rejects the ne
                       answers over the rate are the ones that are rejected";
 const OPENED: &str = "only new connections are rejected: the requests of open connections pass in \
                       HAProxy, and not here";
+
+/// The answers that HAProxy counts as errors, and as failures.
+const ERROR_STATUS: &str = "status=4xx";
+const FAILURE_STATUS: &str = "status=5xx and not status=501,505";
+const KEPT: &str =
+    "the other requests of a client keep its entry from expiring in HAProxy, and not here";
+const RAISED: &str = "only requests that raise the counter are rejected here; in HAProxy all requests \
+                      of a client are";
+const NEVER: &str =
+    "a line before this one sends all requests to a backend, so this one does nothing";
 
 const DENIAL: &str =
     "`http-request deny if { sc_http_req_rate(0) gt 20 }` for a counter that is tracked";
@@ -110,6 +121,10 @@ impl<'c, 't> Limits<'c, 't> {
             &mut preset.notes,
             "this condition is not followed: the rate alone decides here",
         );
+        let Some(rejects) = without_earlier(rejects, &denial.earlier, &mut preset.notes) else {
+            self.note(place.error(NEVER));
+            return Ok(Vec::new());
+        };
         self.set_rejects(&mut preset, rejects, place.start)?;
         if denial.is_of_connections && !is_about_connections(comparison.counter.kind) {
             preset.notes.push(comparison.counter.place.error(OPENED));
@@ -187,59 +202,52 @@ impl<'c, 't> Limits<'c, 't> {
         });
         let (stored, of_answers) = match counter.kind {
             CounterKind::Rate(name @ ("gpc0_rate" | "gpc1_rate")) => {
-                let raises = self.configuration.raises.iter();
-                let raises: Vec<&Raise<'t>> =
-                    raises.filter(|raise| is_raised(counter, &raise.counter)).collect();
-                let Some(raise) = raises.first() else {
-                    self.note(
-                        counter
-                            .place
-                            .error("no line raises this counter, so this line is not followed"),
-                    );
-                    return Ok(None);
-                };
-                let raised = alternatives(&raise.condition, &mut notes, |notes| {
-                    let message = "which requests raise the counter is not followed: all do";
-                    notes.push(raise.counter.place.error(message));
-                });
-                let more = raises.get(1).map(|it| {
-                    it.counter
-                        .place
-                        .error("of several lines that raise the counter, the first is used")
-                });
-                notes.extend(more);
+                let Some(raised) = self.raised(counter, &mut notes) else { return Ok(None) };
                 (name, raised)
             }
-            CounterKind::Rate("http_err_rate") => ("http_err_rate", Some("status=4xx".to_owned())),
-            CounterKind::Rate("http_fail_rate") => {
-                ("http_fail_rate", Some("status=5xx and not status=501,505".to_owned()))
+            CounterKind::General(number) => {
+                let Some(raised) = self.raised(counter, &mut notes) else { return Ok(None) };
+                if raised.is_some() {
+                    notes.extend([KEPT, RAISED].map(|message| counter.place.error(message)));
+                }
+                (if number == 0 { "gpc0" } else { "gpc1" }, raised)
             }
+            CounterKind::Count(name @ "http_err_cnt") => (name, Some(ERROR_STATUS.to_owned())),
+            CounterKind::Count(name @ "http_fail_cnt") => (name, Some(FAILURE_STATUS.to_owned())),
+            CounterKind::Count(name) => (name, None),
+            CounterKind::Rate(name @ "http_err_rate") => (name, Some(ERROR_STATUS.to_owned())),
+            CounterKind::Rate(name @ "http_fail_rate") => (name, Some(FAILURE_STATUS.to_owned())),
             CounterKind::Rate(name) => (name, None),
             CounterKind::ConnectionsAtOnce => ("conn_cur", None),
-            CounterKind::General(_) | CounterKind::Raise(_) | CounterKind::Unknown => {
+            CounterKind::Raise(_) | CounterKind::Unknown => {
                 let message = "this counter is not followed, so this line is not";
                 self.note(counter.place.error(message));
                 return Ok(None);
             }
         };
-        if of_answers.is_some()
-            && matches!(counter.kind, CounterKind::Rate("http_err_rate" | "http_fail_rate"))
-        {
-            notes.push(counter.place.error(ERRORS));
+        match counter.kind {
+            CounterKind::Rate("http_err_rate" | "http_fail_rate") => {
+                notes.push(counter.place.error(ERRORS));
+            }
+            CounterKind::Count("http_err_cnt" | "http_fail_cnt") => {
+                notes.extend([ERRORS, KEPT].map(|message| counter.place.error(message)));
+            }
+            _ => {}
         }
         if is_about_connections(counter.kind) {
             notes.push(counter.place.error(CONNECTIONS));
         }
         let stores = table.map(|table| &table.stores[..]).unwrap_or_default();
-        let Some((_, window_ns)) = stores.iter().find(|(name, _)| *name == stored) else {
+        let Some((_, period_ns)) = stores.iter().find(|(name, _)| *name == stored) else {
             let message =
                 format!("the table of this counter does not store {stored}, so it is 0 in HAProxy");
             self.note(counter.place.error(message));
             return Ok(None);
         };
         let expires = table.and_then(|table| Some((table.expire?, table.expire_ns)));
+        let is_total = matches!(counter.kind, CounterKind::Count(_) | CounterKind::General(_));
         if let Some((expire, expire_ns)) = expires
-            && expire_ns.is_none_or(|expire_ns| expire_ns < 2 * *window_ns)
+            && expire_ns.is_none_or(|expire_ns| expire_ns < 2 * *period_ns)
         {
             let message = "an entry that expires before two periods are over is not followed";
             notes.insert(0, expire.error(message));
@@ -255,7 +263,14 @@ impl<'c, 't> Limits<'c, 't> {
         let condition = condition.map_err(|error| counter.place.error(error.message))?;
         let algorithm = match counter.kind {
             CounterKind::ConnectionsAtOnce => Algorithm::Concurrency,
+            _ if is_total => Algorithm::SincePause,
             _ => Algorithm::TwoPeriods,
+        };
+        let window_ns = match expires {
+            Some((_, Some(expire_ns))) if is_total => expire_ns.min(Limit::WINDOW_NS_MAX),
+            // An entry without `expire` stays.
+            _ if is_total => Limit::WINDOW_NS_MAX,
+            _ => *period_ns,
         };
         if count == 0 && algorithm == Algorithm::Concurrency {
             return Err(counter.place.error("a limit of 0 connections rejects everything"));
@@ -267,12 +282,64 @@ impl<'c, 't> Limits<'c, 't> {
             }),
             key: track.key.clone(),
             condition,
-            ..Limit::new(count, *window_ns, algorithm)
+            ..Limit::new(count, window_ns, algorithm)
         };
         Ok(Some(Preset { limit, notes }))
     }
 
-    /// The limit of a general counter that a rate raises: who was over the rate stays rejected.
+    /// Which requests raise a general counter, as a condition; `None` within if all do. `None` if none
+    /// does, which is noted.
+    fn raised(
+        &mut self,
+        counter: &Counter<'t>,
+        notes: &mut Vec<RuleError>,
+    ) -> Option<Option<String>> {
+        let raises = self.configuration.raises.iter();
+        let raises: Vec<&Raise<'t>> =
+            raises.filter(|raise| is_raised(counter, &raise.counter)).collect();
+        let Some(raise) = raises.first() else {
+            let message = "no line raises this counter, so this line is not followed";
+            self.note(counter.place.error(message));
+            return None;
+        };
+        let raised = alternatives(&raise.condition, notes, |notes| {
+            let message = "which requests raise the counter is not followed: all do";
+            notes.push(raise.counter.place.error(message));
+        });
+        let message = "of several lines that raise the counter, the first is used";
+        notes.extend(raises.get(1).map(|other| other.counter.place.error(message)));
+        Some(raised)
+    }
+
+    /// The limit of a general counter that requests raise, whatever their rate is.
+    fn of_raised(
+        &mut self,
+        denial: &Denial<'t>,
+        terms: &[Term<'t>],
+        term: &Term<'t>,
+        comparison: &Comparison<'t>,
+    ) -> Result<Option<Preset>, RuleError> {
+        let read = &comparison.counter;
+        let mut raises = self.configuration.raises.iter();
+        let raise = raises.find(|raise| is_raised(read, &raise.counter));
+        // The line that raises it after the denial has not counted this request.
+        let is_later = raise.is_some_and(|raise| raise.line > denial.line);
+        let count = comparison.count(term.is_negated)? + u64::from(is_later);
+        let Some(track) = self.track(read) else { return Ok(None) };
+        let Some(mut preset) = self.limit(read, track, count)? else { return Ok(None) };
+        let others: Vec<&Term<'t>> =
+            terms.iter().filter(|other| !std::ptr::eq(*other, term)).collect();
+        let message = "this condition is not followed: the count alone decides here";
+        let rejects = condition(&others, &mut preset.notes, message);
+        let Some(rejects) = without_earlier(rejects, &denial.earlier, &mut preset.notes) else {
+            self.note(term.place.error(NEVER));
+            return Ok(None);
+        };
+        self.set_rejects(&mut preset, rejects, term.place.start)?;
+        Ok(Some(preset))
+    }
+
+    /// The limit of a general counter. If a rate raises it, who was over the rate stays rejected.
     fn of_general(
         &mut self,
         denial: &Denial<'t>,
@@ -283,6 +350,12 @@ impl<'c, 't> Limits<'c, 't> {
         let read = &comparison.counter;
         let mut presets = Vec::new();
         let raises = &self.configuration.raises;
+        let of_counter = |raise: &&Raise<'t>| is_raised(read, &raise.counter);
+        let has_rate =
+            |raise: &Raise<'t>| raise.condition.iter().flatten().any(|term| term.rate().is_some());
+        if raises.iter().find(of_counter).is_some_and(|raise| !has_rate(raise)) {
+            return Ok(Vec::from_iter(self.of_raised(denial, terms, term, comparison)?));
+        }
         for raise in raises.iter().filter(|raise| is_raised(read, &raise.counter)) {
             if presets.len() > PRESETS_MAX {
                 break;
@@ -302,6 +375,11 @@ impl<'c, 't> Limits<'c, 't> {
                 let count = rate.count(rate_term.is_negated)?;
                 let Some(track) = self.track(&rate.counter) else { continue };
                 let Some(mut preset) = self.limit(&rate.counter, track, count)? else { continue };
+                if let Some(earlier) = denial.earlier.first() {
+                    preset.notes.push(earlier.place.error(
+                        "requests that this line sends to its backend are shown as rejected too",
+                    ));
+                }
                 let others = raised.iter().filter(|other| !std::ptr::eq(*other, rate_term));
                 let others: Vec<&Term<'t>> = others
                     .chain(terms.iter().filter(|other| !std::ptr::eq(*other, term)))
@@ -346,59 +424,5 @@ fn is_counter(term: &Term<'_>) -> bool {
 /// Whether a counter counts connections.
 fn is_about_connections(kind: CounterKind) -> bool {
     matches!(kind, CounterKind::ConnectionsAtOnce | CounterKind::Rate("conn_rate" | "sess_rate"))
-}
-
-/// Whether a term always holds, as far as limits are concerned.
-fn is_always(term: &Term<'_>) -> bool {
-    match &term.test {
-        Test::Constant(value) => *value != term.is_negated,
-        Test::Counter(comparison) => matches!(comparison.counter.kind, CounterKind::Raise(_)),
-        _ => false,
-    }
-}
-
-/// The condition of terms that must all hold. What a log does not tell is left out, with a note.
-fn condition(terms: &[&Term<'_>], notes: &mut Vec<RuleError>, message: &str) -> Option<String> {
-    let mut conditions = Vec::new();
-    for term in terms.iter().filter(|term| !is_always(term)) {
-        match &term.test {
-            Test::Request(text) if term.is_negated => conditions.push(format!("not ({text})")),
-            Test::Request(text) => conditions.push(format!("({text})")),
-            _ => notes.push(term.place.error(message)),
-        }
-    }
-    match &conditions[..] {
-        [] => None,
-        [one] if one.starts_with('(') => Some(one[1..one.len() - 1].to_owned()),
-        several => Some(several.join(" and ")),
-    }
-}
-
-/// The condition of alternatives; `None` if all requests meet it. If a log does not tell a part,
-/// `note` names it, and all do.
-fn alternatives(
-    alternatives: &Alternatives<'_>,
-    notes: &mut Vec<RuleError>,
-    note: impl Fn(&mut Vec<RuleError>),
-) -> Option<String> {
-    let (mut conditions, mut unknown) = (Vec::new(), Vec::new());
-    for terms in alternatives {
-        let is_never = |term: &Term<'_>| matches!(term.test, Test::Constant(value) if value == term.is_negated);
-        if terms.iter().any(is_never) {
-            continue;
-        }
-        let terms: Vec<&Term<'_>> = terms.iter().collect();
-        conditions.push(condition(&terms, &mut unknown, ""));
-    }
-    if !unknown.is_empty() {
-        note(notes);
-        return None;
-    }
-    let conditions: Vec<String> = conditions.into_iter().collect::<Option<_>>()?;
-    match &conditions[..] {
-        [one] => Some(one.clone()),
-        several => {
-            Some(several.iter().map(|it| format!("({it})")).collect::<Vec<_>>().join(" or "))
-        }
-    }
+        || matches!(kind, CounterKind::Count("conn_cnt" | "sess_cnt"))
 }

@@ -11,6 +11,7 @@ mod condition;
 mod configuration;
 mod counter;
 mod limits;
+mod request_condition;
 #[cfg(test)]
 mod tests;
 

@@ -204,7 +204,8 @@ fn with_acls(lines: &str) -> String {
         "frontend fe\n  acl is_login path_beg /login\n  acl is_api path_beg -i /api\n  acl is_api hdr(host) api.example\n\
          \u{20} acl abuse sc0_http_req_rate gt 20\n  acl flagged sc_get_gpc0(0) gt 0\n\
          \u{20} stick-table type ip size 1m expire 30s store gpc0,gpc0_rate(1m),http_req_rate(10s),http_err_rate(15s),conn_rate(3s),conn_cur\n\
-         {lines}\nbackend logins\n  stick-table type ip size 1m expire 2m store http_req_rate(1m)\n"
+         {lines}\nbackend logins\n  stick-table type ip size 1m expire 2m store http_req_rate(1m)\n\
+         backend counts\n  stick-table type ip size 1m expire 1h store http_req_cnt,http_err_cnt\n"
     )
 }
 
@@ -283,14 +284,49 @@ fn acls_and_counters_are_followed() {
             vec!["30s"],
         ),
         (
-            "TRACKhttp-request deny if abuse\nhttp-request deny if { sc_http_req_cnt(0) gt 100 }\nuse_backend slow if abuse\nhttp-request deny if { sc1_http_req_rate gt 1 }",
+            "TRACKhttp-request deny if abuse\nhttp-request deny if { sc_http_req_cnt(0) gt 100 }\nhttp-request deny if { sc_trackers(0) gt 3 }\nuse_backend slow if abuse\nhttp-request deny if { sc1_http_req_rate gt 1 }",
             "limit 20 requests in 10s by client as two-periods",
-            vec!["slow", "sc_http_req_cnt(0)", "sc1_http_req_rate"],
+            vec!["slow", "sc_http_req_cnt(0)", "sc_trackers(0)", "sc1_http_req_rate"],
         ),
         (
             "TRACKuse_backend slow if abuse",
             "limit 20 requests in 10s by client as two-periods",
             vec!["slow"],
+        ),
+        (
+            "TRACKuse_backend static if { path_beg /static } or { path_end .css }\nuse_backend slow if abuse is_login",
+            "limit 20 requests in 10s by client as two-periods; of these, path^=\"/login\" and not path^=\"/static\" and not path~'(?:\\.css)$' is rejected",
+            vec!["slow"],
+        ),
+        (
+            "TRACKuse_backend inner if { ssl_fc }\nuse_backend a unless is_login\nuse_backend slow if abuse\nuse_backend b",
+            "limit 20 requests in 10s by client as two-periods; of these, path^=\"/login\" is rejected",
+            vec!["inner", "slow"],
+        ),
+        (
+            "TRACKhttp-request deny if abuse\nuse_backend all\nuse_backend slow if { sc_http_req_rate(0) gt 2 }",
+            "limit 20 requests in 10s by client as two-periods",
+            vec!["slow", "{"],
+        ),
+        (
+            "http-request track-sc1 src table counts if is_login\nhttp-request deny if { sc_http_req_cnt(1) ge 6 }",
+            "limit 5 requests in 1h by client where path^=\"/login\" as since-pause",
+            vec![],
+        ),
+        (
+            "http-request track-sc1 src table counts\nhttp-request deny if { sc1_http_err_cnt gt 5 } is_login",
+            "limit 5 requests in 1h by client where status=4xx as since-pause; of these, path^=\"/login\" is rejected",
+            vec!["sc1_http_err_cnt", "sc1_http_err_cnt"],
+        ),
+        (
+            "TRACKhttp-request deny if { sc_get_gpc0(0) gt 7 }\nhttp-request sc-inc-gpc0(0)",
+            "limit 8 requests in 30s by client as since-pause",
+            vec![],
+        ),
+        (
+            "TRACKhttp-request sc-inc-gpc0(0) if is_login\nhttp-request deny if { sc_get_gpc0(0) gt 7 }",
+            "limit 7 requests in 30s by client where path^=\"/login\" as since-pause",
+            vec!["sc_get_gpc0(0)", "sc_get_gpc0(0)"],
         ),
         (
             "TRACKuse_backend fast if { sc_http_req_rate(0) lt 5 }\nhttp-request deny if abuse",

@@ -18,7 +18,7 @@ const SET_BYTES_MAX: usize = 256 << 20;
 ///
 /// # Errors
 /// If it is not a valid pattern or too large.
-pub(in super::super) fn compile(
+pub(crate) fn compile(
     pattern: &str,
     budget: &PatternBudget,
 ) -> Result<(BoundedRegex, usize), Reason> {
@@ -39,17 +39,17 @@ pub(in super::super) fn compile(
 
 /// Why the patterns of a file cannot be used.
 #[derive(Debug)]
-pub(in super::super) struct SetError {
+pub(crate) struct SetError {
     /// The index of the invalid pattern; `None` if no single pattern is at fault.
-    pub(in super::super) index: Option<usize>,
-    pub(in super::super) reason: Reason,
+    pub(crate) index: Option<usize>,
+    pub(crate) reason: Reason,
 }
 
 /// Compiles the patterns of a file into a set.
 ///
 /// # Errors
 /// If a pattern is not valid, or all of them are too large.
-pub(in super::super) fn compile_set(
+pub(crate) fn compile_set(
     patterns: &[Vec<u8>],
     budget: &PatternBudget,
 ) -> Result<BoundedRegex, SetError> {
