@@ -233,6 +233,8 @@ impl Entries for Anubis {
         for (counts, verb) in [(certain, ""), (possible, "may match: it ")] {
             let mut counted: Vec<(u64, &Bot)> =
                 counts.iter().copied().zip(bots).filter(|(count, _)| *count > 0).collect();
+            // Those that are left out have a table of their own.
+            counted.retain(|(_, bot)| bot.obstacle.is_none());
             counted.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
             for (count, bot) in counted.iter().take(LISTED_MAX) {
                 let (name, effect) = (&bot.name, effect(bot));
@@ -278,11 +280,8 @@ impl Rule for Anubis {
     fn description(&self) -> String {
         let Policy { bots, thresholds, .. } = &self.policy;
         let weights = bots.iter().filter(|bot| matches!(bot.action, Action::Weigh(_))).count();
-        format!(
-            "{} rules, of which {weights} weigh, and {} thresholds",
-            bots.len(),
-            thresholds.len()
-        )
+        let rules = bots.iter().filter(|bot| bot.action != Action::Import).count();
+        format!("{rules} rules, of which {weights} weigh, and {} thresholds", thresholds.len())
     }
 
     fn notes(&self) -> &[RuleError] {
