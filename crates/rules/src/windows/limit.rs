@@ -78,6 +78,11 @@ impl Algorithm {
         matches!(self, Self::TwoPeriods | Self::SincePause)
     }
 
+    /// Whether requests come back to it at a rate.
+    pub(super) const fn is_bucket(self) -> bool {
+        self.has_burst() || matches!(self, Self::WholeTokens { .. })
+    }
+
     /// Whether it has a burst.
     pub(super) const fn has_burst(self) -> bool {
         matches!(self, Self::TokenBucket { .. } | Self::LeakyBucket)

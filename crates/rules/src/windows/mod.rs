@@ -101,7 +101,7 @@ impl Rule for WindowRule {
         limit.is_published().then(|| RuleSettings {
             threshold: limit.setting(),
             period_ns: limit.window_ns,
-            refill: limit.algorithm.has_burst().then_some(limit.count),
+            refill: limit.algorithm.is_bucket().then_some(limit.count),
             trips_at_threshold: false,
         })
     }

@@ -295,12 +295,12 @@ fn acls_and_counters_are_followed() {
         ),
         (
             "TRACKuse_backend static if { path_beg /static } or { path_end .css }\nuse_backend slow if abuse is_login",
-            "limit 20 requests in 10s by client as two-periods; of these, path^=\"/login\" and not path^=\"/static\" and not path~'(?:\\.css)$' is rejected",
+            "limit 20 requests in 10s by client as two-periods; of these, path^=\"/login\" and not (path^=\"/static\" or path~'(?:\\.css)$') is rejected",
             vec!["slow"],
         ),
         (
-            "TRACKuse_backend inner if { ssl_fc }\nuse_backend a unless is_login\nuse_backend slow if abuse\nuse_backend b",
-            "limit 20 requests in 10s by client as two-periods; of these, path^=\"/login\" is rejected",
+            "TRACKuse_backend inner if { ssl_fc }\nuse_backend a if { path_beg /x }\nuse_backend slow if abuse\nuse_backend b",
+            "limit 20 requests in 10s by client as two-periods; of these, not path^=\"/x\" is rejected",
             vec!["inner", "slow"],
         ),
         (
