@@ -102,7 +102,7 @@ fn a_search_with_thousands_of_groups_takes_little_memory() {
         match (replay(&rule, &path), refusal) {
             (Ok(()), None) => {}
             (Err(message), Some(part)) => {
-                assert!(message.contains(part), "{begin}: {message:.400}")
+                assert!(message.contains(part), "{begin}: {message:.400}");
             }
             (found, _) => panic!("{begin}: {:.400}", format!("{found:?}")),
         }
