@@ -6,12 +6,14 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
+use weir_core::{Format, FormatTracker, absent_keys};
 use weir_ingest::{
-    Fault, FaultKind, Follower, FormatChoice, Input, Pipeline, ReadError, StopReason, can_follow,
-    find_inputs, read_inputs,
+    Fault, FaultKind, Follower, FormatChoice, Head, Input, Pipeline, ReadError, StopReason,
+    can_follow, find_inputs, read_inputs,
 };
 
 use crate::display::safe;
@@ -40,7 +42,28 @@ pub(crate) fn inputs(files: &[PathBuf]) -> Result<Vec<Input>, Failure> {
 /// the order of their times. Also returns complaints about files that are left out.
 pub(crate) fn find(inputs: &[Input], format: &FormatChoice) -> (Vec<Input>, Vec<Complaint>) {
     let (inputs, faults) = find_inputs(inputs, format);
+    if let (FormatChoice::Forced(format), Some(input)) = (format, inputs.first()) {
+        say_absent_keys(format, input);
+    }
     (inputs, complaints(faults))
+}
+
+/// Names the keys of a definition that the first input does not have: a misspelled key would only be a field
+/// without values.
+fn say_absent_keys(format: &Arc<Format>, input: &Input) {
+    // The bytes of a pipe can be read only once.
+    if !matches!(input, Input::File(path) if path.is_file()) {
+        return;
+    }
+    let is_enough = |text: &[u8]| text.len() >= FormatTracker::DETECTION_BYTES;
+    let Ok(head) = Head::of(input, is_enough) else { return };
+    for key in absent_keys(format, head.lines()) {
+        say(format_args!(
+            "--format: no line at the start of {} has the key `{}`; check its spelling",
+            safe(&input.name()),
+            safe(&key)
+        ));
+    }
 }
 
 /// Leaves out the file that standard output is written to, because a search that appends to its

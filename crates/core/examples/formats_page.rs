@@ -156,10 +156,14 @@ does not match.
   is beyond, is kept in the field `extra_more`, as the text from the first to the last such member.
 - **A member that holds a line** of any known format is read in that format: `MESSAGE` of
   `journalctl -o json`, `message` of Filebeat and Vector, `log` of fluentd, `textPayload` of Google Cloud, or
-  another one: it is found by trying. The format is named `COMBINED in JSON:MESSAGE`, and `--format` takes
-  that. The other members are fields, the common ones as `pod`, `container`, `unit`, `stream`, `syslog_host`
-  and `syslog_tag`. The time of the line counts; that of the object only if the line has none. The line may
-  be a JSON object whose member holds the line, up to three objects.
+  another one, if most objects hold a line there: it is found by trying. The format is named
+  `COMBINED in JSON:MESSAGE`, and `--format` takes that. The other members are fields, the common ones as
+  `pod`, `container`, `unit`, `stream`, `syslog_host` and `syslog_tag`. The time of the line counts; that of
+  the object only if the line has none. The line may be a JSON object whose member holds the line, up to three
+  objects.
+- **A key that is there twice**, with different values, makes the line unparsed if it is that of a field of
+  requests: where texts are not escaped, a client can write one into its user agent. Of a further member the
+  first value counts, and it is named in `unread_members`. The same holds for logfmt and LTSV.
 - **A value of the wrong form**, such as a size of `-1`, is absent; its member is named in the field
   `unread_members`, so `weir count --by unread_members` counts them. `200.0` is 200, and so is `200 OK` as a
   status. A time is always needed. So is a status or a request line, unless the line has a method, a path and
@@ -177,7 +181,9 @@ does not match.
 LTSV and logfmt are read as JSON is, with the same fields for further keys; `ltsv:` and `logfmt:` begin their
 definitions. A file whose first line names the columns, separated by commas or tabs, is read as CSV or TSV if
 the names are those of a log, as JSON has them; other columns are fields under their names. So is Zeek's
-http.log with its header. A number without a unit is a field under its column's name.
+http.log with its header. A number without a unit is a field under its column's name. A line
+with more or fewer values than the header is unparsed, and so is each line of a quoted value with line feeds. A
+later header, of files that were joined, changes the columns of the lines after it.
 
 ## Several formats in one log
 
@@ -262,7 +268,8 @@ configuration, and these notations:
   `logfmt:` for lines in these. Each
   part is the field's name and its key. `|` separates alternatives, and `!` marks a key that every
   line must have. Every line must have a time, and a status or a request line if the format has one;
-  `status=code?` permits lines without. Kinds stand after a key, `url=target(url)`.
+  `status=code?` permits lines without. A key that no first line of a file has is named on standard error.
+  Kinds stand after a key, `url=target(url)`.
 - `spaces:time,client(port),cache_result/status,bytes,request_time=took(ms),_,user_agent?`: values
   separated by spaces, tabs (`tabs:`) or commas (`csv:`), quoted or not. A slash separates the parts
   of one value, `_` skips a value, and a line may end after `?`.

@@ -18,7 +18,6 @@ use self::client_choice::{ClientChoice, ClientSource};
 use self::line_options::LineOptions;
 pub(super) use self::surroundings::{ENVELOPES_MAX, IN_JSON};
 use super::program::Program;
-use super::program::delimited::Directives;
 use super::program::head::Head;
 use super::program::json::{Envelope, UNREAD_MEMBERS};
 use super::program::tail::MORE_VALUES;
@@ -135,14 +134,6 @@ impl Format {
             program.index_keys();
         }
         self.definition = definition;
-    }
-
-    /// The same format, in which lines that begin with `#` are no records.
-    pub(super) fn with_comments(mut self) -> Self {
-        if let Program::Delimited(program) = &mut self.program {
-            program.directives = Directives::Comments;
-        }
-        self
     }
 
     /// Leaves out a field of JSON objects that a log does not have.

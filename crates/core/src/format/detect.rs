@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use super::catalog::detected_formats;
 use super::compiled::{ENVELOPES_MAX, Format};
-use super::members::{enveloped_formats, header_format, with_members};
+use super::members::{InsideFormat, enveloped_formats, header_format, with_members};
 use super::nearness::{NEARNESS_MIN, nearness, nearness_without_start};
 use super::placeholder::{is_placeholder, placeholder};
 use super::program::mismatch::Mismatch;
@@ -212,7 +212,11 @@ fn enveloped_candidates(
     }
     let inside = |bytes: &[u8]| {
         let detection = detect_inside(bytes, objects + 1);
-        detection.best().map(|best| (best.fields, best.format.clone()))
+        detection.best().map(|best| InsideFormat {
+            format: best.format.clone(),
+            fields: best.fields,
+            lines: best.parsed_lines,
+        })
     };
     let formats = enveloped_formats(first_lines(bytes), BYTES_MAX, inside);
     let mut found = ranked(&formats, bytes, lines_before);

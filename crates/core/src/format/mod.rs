@@ -45,6 +45,7 @@
 //! Definitions have at most 256 values. Reading a line allocates nothing and takes time in
 //! proportion to its length; detection reads at most 1,000 lines or 256 KiB with each known format.
 
+mod absent_keys;
 mod catalog;
 mod companion_search;
 mod companions;
@@ -66,6 +67,7 @@ mod tracker;
 mod unread;
 mod users;
 
+pub use self::absent_keys::absent_keys;
 pub use catalog::{FormatNotes, format_by_name, format_notes, known_formats};
 pub use companion_search::{CompanionSearch, LineDetector};
 pub use compiled::Format;

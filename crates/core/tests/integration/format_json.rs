@@ -1,7 +1,9 @@
 //! JSON lines: golden cases, and what durations and other values are taken for.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
-use weir_core::{Field, LineParser, Record, detect};
+use weir_core::{Field, Format, LineParser, Record, absent_keys, detect};
 
 use crate::format_support::{check_cases, fields, golden};
 
@@ -57,6 +59,39 @@ fn a_duration_has_the_unit_of_its_key_or_its_value() {
         assert_eq!(request_time_ns, expected, "{key} {value}");
         let own = (format!("+{key}"), value.trim_matches('"').to_owned());
         assert_eq!(fields.contains(&own), expected.is_none(), "{fields:?}");
+    }
+}
+
+#[test]
+fn keys_that_no_line_has_are_named() {
+    let json = "{\"t\":\"2025-12-17T09:03:01Z\",\"s\":200,\"n\":null}\n{\"x\":1}\n";
+    let logfmt = "t=2025-12-17T09:03:01Z s=200\n";
+    for (definition, text, keys) in [
+        ("json:time=t,status=s,path=n", json, &[][..]),
+        ("json:time=t,status=s,path=p|n", json, &[]),
+        ("json:time=t,status=s,path=p|u,host=h,method=m.x", json, &["p", "h", "m.x"]),
+        ("json:time=t,status=code!", json, &["code"]),
+        ("json:time=t,status=s,path=p in SYSLOG", json, &[]),
+        ("logfmt:time=t,status=s,path=p", logfmt, &["p"]),
+        ("json:time=t,status=s,path=p", logfmt, &[]),
+        ("$remote_addr $status", json, &[]),
+        ("JSON", json, &[]),
+    ] {
+        let format = Arc::new(Format::parse(definition).expect("a format"));
+        assert_eq!(absent_keys(&format, text.as_bytes()), keys, "{definition}");
+    }
+}
+
+#[test]
+fn nested_objects_and_long_keys_cost_no_more_than_their_bytes() {
+    let text = "x".repeat(200);
+    let nested = |key: usize| {
+        let inside = format!("{{\"m{key}\":\"{{\\\"n\\\":\\\"a {text}\\\"}}\"}}");
+        format!("{{\"a\":{inside},\"b\":{inside},\"c\":{inside}}}\n")
+    };
+    let long = format!("{{\"{}\":{{\"k\":1}}}}\n", "p".repeat(30_000));
+    for log in [(0..1_000).map(nested).collect::<String>(), long.repeat(10)] {
+        assert!(detect(log.as_bytes()).best().is_none());
     }
 }
 

@@ -12,6 +12,23 @@ use crate::format::program::keyed::MemberSyntax;
 /// The most members in which a line is looked for.
 const TRIED_MAX: usize = 4;
 
+/// The members in which collectors put lines, among other texts of the same machine. Of another member most
+/// objects must hold a line: a client can send one as its user agent.
+const LINE_MEMBERS: [&str; 12] = [
+    "message",
+    "msg",
+    "log",
+    "logs",
+    "line",
+    "text",
+    "textPayload",
+    "body",
+    "original",
+    "event",
+    "data",
+    "raw",
+];
+
 /// A shorter text is not a line.
 const LINE_BYTES_MIN: usize = 16;
 
@@ -27,6 +44,15 @@ const TIMES: [&str; 8] = [
     "receiveTimestamp",
 ];
 
+/// The format of the lines in a member.
+pub(in crate::format) struct InsideFormat {
+    pub(in crate::format) format: Arc<Format>,
+    /// The number of fields that it reads.
+    pub(in crate::format) fields: u64,
+    /// The number of lines that it reads.
+    pub(in crate::format) lines: u64,
+}
+
 /// The texts of a member, as lines.
 #[derive(Debug, Default)]
 struct Texts {
@@ -34,12 +60,12 @@ struct Texts {
     bytes: Vec<u8>,
 }
 
-/// The formats of lines that stand in a member of the objects in these lines. `detect` returns
-/// the format of the lines inside and the number of fields that it reads, and `bytes_max` the most bytes for it.
+/// The formats of lines that stand in a member of the objects in these lines. `detect` returns the format of
+/// lines, and `bytes_max` is the most bytes for it, for all members together.
 pub(in crate::format) fn enveloped_formats<'a>(
     lines: impl Iterator<Item = &'a [u8]>,
     bytes_max: usize,
-    detect: impl Fn(&[u8]) -> Option<(u64, Arc<Format>)>,
+    detect: impl Fn(&[u8]) -> Option<InsideFormat>,
 ) -> Vec<Arc<Format>> {
     let (mut sample, mut texts) = (MemberSample::default(), Vec::<Texts>::new());
     for line in lines {
@@ -51,17 +77,32 @@ pub(in crate::format) fn enveloped_formats<'a>(
     let mut indices: Vec<usize> =
         (0..texts.len()).filter(|index| texts[*index].lines > 0).collect();
     indices.sort_by_key(|index| std::cmp::Reverse(texts[*index].bytes.len()));
+    indices.truncate(TRIED_MAX);
+    let share = bytes_max / indices.len().max(1);
     let inside = |index: &usize| {
-        let (fields, format) = detect(&texts[*index].bytes)?;
-        Some((fields, *index, format))
+        let inside = detect(texts[*index].first(share))?;
+        let is_most = inside.lines * 2 > sample.lines;
+        (is_most || holds_lines(&sample.members[*index].path)).then_some((*index, inside))
     };
-    let best = indices.iter().take(TRIED_MAX).filter_map(inside).max_by_key(|(fields, ..)| *fields);
-    let format =
-        best.and_then(|(_, index, format)| format.in_envelope(shape(&sample, index)).map(Arc::new));
+    let best = indices.iter().filter_map(inside).max_by_key(|(_, inside)| inside.fields);
+    let format = best.and_then(|(index, inside)| inside.format.in_envelope(shape(&sample, index)));
+    let format = format.map(Arc::new);
     format.into_iter().collect()
 }
 
+/// Whether collectors put lines in a member of this path.
+fn holds_lines(path: &str) -> bool {
+    let name = path.rsplit('.').next().unwrap_or(path).trim_start_matches('@');
+    LINE_MEMBERS.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
 impl Texts {
+    /// The first lines, of at most so many bytes.
+    fn first(&self, bytes_max: usize) -> &[u8] {
+        let Some(first) = self.bytes.get(..bytes_max) else { return &self.bytes };
+        &first[..memchr::memrchr(b'\n', first).map_or(0, |end| end + 1)]
+    }
+
     /// Adds a text if it may be a line: several words, or an object.
     fn add(&mut self, text: &[u8], bytes_max: usize) {
         let text = text.trim_ascii_end();

@@ -15,34 +15,48 @@ use crate::field::Field;
 use crate::format::catalog::format_by_name;
 use crate::format::compiled::Format;
 use crate::format::notation::json_item_of;
-
-/// The start of the line with Zeek's names.
-const ZEEK_FIELDS: &str = "#fields\t";
+use crate::format::program::Program;
+use crate::format::program::delimited::{Directives, ZEEK_FIELDS};
 
 /// The fewest names of a header.
 const NAMES_MIN: usize = 3;
 
-/// The format of lines after a header, which is the first line or one of Zeek's first lines.
+/// The format of lines after a header, which is the first line or one of Zeek's first lines. A later header
+/// may change the columns.
 pub(in crate::format) fn header_format<'a>(
     mut lines: impl Iterator<Item = &'a [u8]>,
 ) -> Option<Arc<Format>> {
-    let first = std::str::from_utf8(lines.next()?).ok()?.trim_start_matches('\u{feff}');
-    if first.starts_with("#separator") {
-        let is_header = |line: &&str| line.starts_with(ZEEK_FIELDS);
-        let lines = lines.filter_map(|line| std::str::from_utf8(line).ok());
-        let header = lines.take_while(|line| line.starts_with('#')).find(is_header)?;
-        let format = compile("tabs:", header[ZEEK_FIELDS.len()..].split('\t'))?;
-        return Some(Arc::new(format.with_name("ZEEK").with_comments()));
+    let first = lines.next()?;
+    let is_zeek = first.starts_with(b"#separator");
+    let definition = match is_zeek {
+        true => lines.take_while(|line| line.starts_with(b"#")).find_map(definition_of),
+        false => definition_of(first),
+    }?;
+    let name = match (is_zeek, definition.starts_with("tabs:")) {
+        (true, _) => "ZEEK",
+        (false, true) => "TSV",
+        (false, false) => "CSV",
+    };
+    let mut format = Format::parse(&definition).ok()?.with_name(name);
+    let Program::Delimited(mut program) = format.program().clone() else { return None };
+    program.header = Some(definition_of);
+    if is_zeek {
+        program.directives = Directives::Comments;
     }
-    let (prefix, separator, name) =
-        if first.contains('\t') { ("tabs:", '\t', "TSV") } else { ("csv:", ',', "CSV") };
-    let format = compile(prefix, first.split(separator).map(|name| name.trim_matches('"')))?;
-    Some(Arc::new(format.with_name(name)))
+    format.set_program(Program::Delimited(program));
+    Some(Arc::new(format))
 }
 
-/// The format of lines with these columns.
-fn compile<'a>(prefix: &str, names: impl Iterator<Item = &'a str>) -> Option<Format> {
-    let names: Vec<&str> = names.map(str::trim).collect();
+/// The definition of the lines after a header; `None` if the line is none.
+fn definition_of(line: &[u8]) -> Option<String> {
+    let line = std::str::from_utf8(line).ok()?.trim_start_matches('\u{feff}');
+    let (line, prefix, separator) = match line.strip_prefix(ZEEK_FIELDS) {
+        Some(names) => (names, "tabs:", '\t'),
+        None if line.contains('\t') => (line, "tabs:", '\t'),
+        None => (line, "csv:", ','),
+    };
+    let names: Vec<&str> =
+        line.split(separator).map(|name| name.trim_matches('"').trim()).collect();
     let is_name = |name: &&str| {
         let is_letter = |letter: char| letter.is_alphanumeric() || "_-.@ ()".contains(letter);
         !name.is_empty() && name.chars().all(is_letter) && name.chars().any(char::is_alphabetic)
@@ -61,8 +75,9 @@ fn compile<'a>(prefix: &str, names: impl Iterator<Item = &'a str>) -> Option<For
     if items.iter().any(|item| item.starts_with("host=")) {
         items.iter_mut().for_each(|item| *item = item.replace("(url)", ""));
     }
-    let format = Format::parse(&format!("{prefix}{}", items.join(","))).ok()?;
+    let definition = format!("{prefix}{}", items.join(","));
+    let format = Format::parse(&definition).ok()?;
     let is_log = format.fills(Field::Time)
         && [Field::Status, Field::Path, Field::Request].iter().any(|field| format.fills(*field));
-    is_log.then_some(format)
+    is_log.then_some(definition)
 }

@@ -17,7 +17,7 @@ mod header;
 mod names;
 mod sample;
 
-pub(super) use self::around::enveloped_formats;
+pub(super) use self::around::{InsideFormat, enveloped_formats};
 pub(super) use self::extension::with_members;
 pub(super) use self::header::header_format;
 

@@ -10,7 +10,7 @@ use crate::format::surroundings::Evidence;
 /// noticed and costs little.
 const PATHS_MAX: usize = 512;
 
-/// The longest path of a member that becomes a field.
+/// The longest path of a member that is looked at, and becomes a field.
 const PATH_BYTES_MAX: usize = 120;
 
 /// The members of some objects, in the order in which they first appear.
@@ -88,9 +88,7 @@ impl MemberSample {
 /// Whether a definition can have a path.
 fn is_writable(path: &str) -> bool {
     let is_special = |letter: char| letter.is_control() || ",|=!?()\\\"".contains(letter);
-    path.len() <= PATH_BYTES_MAX
-        && !path.contains(is_special)
-        && !path.split('.').any(str::is_empty)
+    !path.contains(is_special) && !path.split('.').any(str::is_empty)
 }
 
 /// Collects the values of one object. Place 0 is the object, and place `n + 1` its member `n`.
@@ -114,6 +112,11 @@ impl MemberSink for Found<'_> {
         let (Place::Node(node), Ok(key)) = (object, std::str::from_utf8(key)) else {
             return Place::Unknown;
         };
+        let parent_bytes =
+            node.checked_sub(1).map_or(0, |parent| self.sample.members[parent].path.len() + 1);
+        if parent_bytes + key.len() > PATH_BYTES_MAX {
+            return Place::Unknown;
+        }
         let path = match node.checked_sub(1) {
             Some(parent) => [&self.sample.members[parent].path, ".", key].concat(),
             None => key.to_owned(),

@@ -95,6 +95,7 @@ pub(super) fn compile(
             columns,
             required,
             directives,
+            header: None,
             day: None,
             kind,
         })

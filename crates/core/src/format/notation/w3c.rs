@@ -83,6 +83,7 @@ pub(in crate::format) fn compile(definition: &str) -> Result<Format, FormatError
             separator,
             columns: variables.into_iter().map(column).collect(),
             required,
+            header: None,
             directives: Directives::W3c {
                 required_field: is_cloudfront.then_some(CLOUDFRONT_FIELD),
             },

@@ -54,11 +54,19 @@ pub(in crate::format) struct DelimitedProgram {
     /// may follow, because such formats grow at their end.
     pub(in crate::format) required: usize,
     pub(in crate::format) directives: Directives,
+    /// How a later header is read, if one may change the columns.
+    pub(in crate::format) header: Option<HeaderReader>,
     /// The day of all lines, in days since 1970, if they have only a time of day.
     pub(in crate::format) day: Option<i64>,
     /// The kind of the records.
     pub(in crate::format) kind: RecordKind,
 }
+
+/// Returns the definition of the lines after a header; `None` if the line is none.
+pub(in crate::format) type HeaderReader = fn(&[u8]) -> Option<String>;
+
+/// The start of the line with Zeek's names.
+pub(in crate::format) const ZEEK_FIELDS: &str = "#fields\t";
 
 /// Lines that describe other lines.
 ///
@@ -112,6 +120,15 @@ impl DelimitedProgram {
         }
     }
 
+    /// Whether the line names columns, perhaps others than those of the program.
+    pub(in crate::format) fn is_header(&self, line: &[u8]) -> bool {
+        match &self.directives {
+            Directives::Header(_) => self.is_directive(line),
+            Directives::Comments => line.starts_with(ZEEK_FIELDS.as_bytes()),
+            Directives::None | Directives::W3c { .. } => false,
+        }
+    }
+
     /// Whether some lines are directives.
     pub(in crate::format) fn has_directives(&self) -> bool {
         self.directives != Directives::None
@@ -125,7 +142,10 @@ impl DelimitedProgram {
         state: &mut LineState,
     ) -> Result<(), Mismatch> {
         if self.columns.is_empty() {
-            let reason = "no #Fields: directive before this line names its values";
+            let reason = match self.header {
+                Some(_) => "the header before this line does not name the columns of a log",
+                None => "no #Fields: directive before this line names its values",
+            };
             return Err(Mismatch::new(0, Reason::Form(reason)));
         }
         state.time.local_day = self.day;

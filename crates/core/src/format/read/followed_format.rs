@@ -13,7 +13,7 @@ use crate::format::compiled::Format;
 use crate::format::compiled::line_options::with_options;
 use crate::format::notation::w3c;
 use crate::format::program::Program;
-use crate::format::program::delimited::Directives;
+use crate::format::program::delimited::{DelimitedProgram, Directives, HeaderReader};
 use crate::format::program::directive::{
     DATE, Directive, FIELDS, LOCAL_TIMES, field_names, has_date,
 };
@@ -117,7 +117,15 @@ impl FollowedFormat {
     /// assert!(followed("W3C").may_change() && !followed("COMBINED").may_change());
     /// ```
     pub fn may_change(&self) -> bool {
-        self.required_field().is_some()
+        self.required_field().is_some() || self.header_reader().is_some()
+    }
+
+    /// How a header is read that may change the columns.
+    fn header_reader(&self) -> Option<HeaderReader> {
+        match self.base.program() {
+            Program::Delimited(program) => program.header,
+            _ => None,
+        }
     }
 
     /// The field that a list must have; `Some(None)` if any list will do, `None` if the format
@@ -164,7 +172,7 @@ impl FollowedFormat {
     /// Reads the next line of the log. Returns whether it changes the format of the lines after
     /// it.
     pub fn follow(&mut self, line: &[u8]) -> bool {
-        let Some(required_field) = self.required_field() else { return false };
+        let Some(required_field) = self.required_field() else { return self.follow_header(line) };
         match Directive::read(line) {
             None => return false,
             Some(Directive::Date(date)) => self.date = Some(date.to_owned()),
@@ -189,25 +197,79 @@ impl FollowedFormat {
     /// Changes to the format of `list`. Returns whether it is another one.
     fn change(&mut self, list: &str, required_field: Option<&str>) -> bool {
         let format = self.format_of(list, required_field);
+        self.change_to(format)
+    }
+
+    fn change_to(&mut self, format: Arc<Format>) -> bool {
         let is_same = format.definition() == self.format.definition();
         self.format = format;
         self.changes += usize::from(!is_same);
         !is_same
     }
 
-    /// The format of `list`, or one without values if it cannot be compiled or a limit is reached.
-    fn format_of(&mut self, list: &str, required_field: Option<&str>) -> Arc<Format> {
-        let unknown = || match w3c::compile(FIELDS) {
-            Ok(format) => {
+    /// Follows a header such as `time,status,bytes`, of files that were joined. Returns whether it changes the
+    /// columns.
+    fn follow_header(&mut self, line: &[u8]) -> bool {
+        let Some(definition_of) = self.header_reader() else { return false };
+        let format = match (definition_of(line), self.base.program()) {
+            (Some(definition), _) => self.format_after_header(&definition),
+            (None, Program::Delimited(program)) if program.is_header(line) => self.unreadable(),
+            (None, _) => return false,
+        };
+        self.change_to(format)
+    }
+
+    /// The format of a header's columns, or one without values if a limit is reached.
+    fn format_after_header(&mut self, definition: &str) -> Arc<Format> {
+        let is_it = |known: &&Arc<Format>| known.definition() == definition;
+        if let Some(known) = self.known.iter().chain([&self.base]).find(is_it) {
+            return known.clone();
+        }
+        let (Ok(mut format), Program::Delimited(base)) =
+            (Format::parse(definition), self.base.program())
+        else {
+            return self.unreadable();
+        };
+        let Program::Delimited(mut program) = format.program().clone() else {
+            return self.unreadable();
+        };
+        if self.known.len() == KNOWN_MAX || self.changes >= CHANGES_MAX {
+            return self.unreadable();
+        }
+        program.header = base.header;
+        if base.directives == Directives::Comments {
+            program.directives = Directives::Comments;
+        }
+        format.set_program(Program::Delimited(program));
+        let format = Arc::new(format.with_name(self.base.name()));
+        let format = with_options(format, self.base.line_options());
+        self.known.push(format.clone());
+        format
+    }
+
+    /// A format without values.
+    fn unreadable(&self) -> Arc<Format> {
+        match w3c::compile(FIELDS) {
+            Ok(mut format) => {
+                if let Program::Delimited(base) = self.base.program()
+                    && base.header.is_some()
+                {
+                    let program = DelimitedProgram { columns: Vec::new(), ..base.clone() };
+                    format.set_program(Program::Delimited(program));
+                }
                 let format = format.with_name(self.base.name());
                 with_options(Arc::new(format), self.base.line_options())
             }
             Err(_) => self.base.clone(),
-        };
+        }
+    }
+
+    /// The format of `list`, or one without values if it cannot be compiled or a limit is reached.
+    fn format_of(&mut self, list: &str, required_field: Option<&str>) -> Arc<Format> {
         let has_required =
             required_field.is_none_or(|needed| field_names(list).any(|word| word == needed));
         if self.changes >= CHANGES_MAX || !has_required {
-            return unknown();
+            return self.unreadable();
         }
         let local = if self.has_local_times { LOCAL_TIMES } else { "" };
         let definition = match &self.date {
@@ -231,7 +293,7 @@ impl FollowedFormat {
                 self.known.push(format.clone());
                 format
             }
-            _ => unknown(),
+            _ => self.unreadable(),
         }
     }
 }

@@ -327,6 +327,11 @@ impl LineParser {
         self.state.json_values.len()
     }
 
+    /// Whether the last line has the key of this entry of the format, if its lines are JSON objects.
+    pub(in crate::format) fn has_key(&self, entry: usize) -> bool {
+        self.state.json_values.has_key(entry)
+    }
+
     /// Describes a mismatch: what the format expects at its place.
     ///
     /// The mismatch must be one of this parser's format.

@@ -34,6 +34,7 @@ use super::keyed::{DecodeBuffer, FoundValues, Keys, MemberSyntax};
 use super::line_program::LineProgram;
 use super::mismatch::{Explanation, Mismatch, Reason};
 use super::sink::{LineState, Sink};
+use super::span::Span;
 use crate::field::Field;
 use crate::record::Record;
 use crate::schema::RecordKind;
@@ -153,6 +154,7 @@ impl JsonProgram {
         if let Some(index) = self.requirements.iter().position(|one| !self.has(one, line, found)) {
             return Err(Mismatch::new(object.end, Reason::Missing(index as u16)));
         }
+        self.check_repeated(line, decoded, found, record)?;
         let mut last_group = None;
         for index in found.entries() {
             let (entry, Some(span)) = (&self.entries[index], found.get(index)) else { continue };
@@ -173,7 +175,7 @@ impl JsonProgram {
             if !is_read {
                 continue;
             }
-            match entry.reading.read(value, record, state) {
+            match entry.reading.read(value, record, state, || self.has_path(found)) {
                 Ok(()) if entry.group == ALONE => {}
                 Ok(()) => last_group = Some(entry.group),
                 Err(_) if self.may_lack(entry, value, found) => {
@@ -188,6 +190,39 @@ impl JsonProgram {
             record.set_extra(index, text);
         }
         Ok(())
+    }
+
+    /// Refuses a line with two values for a field of requests: who can write a key into a text that is not
+    /// escaped must not replace another value. A further member is named, and its first value counts.
+    fn check_repeated<'a>(
+        &self,
+        line: &[u8],
+        decoded: &mut DecodeBuffer<'a>,
+        found: &FoundValues,
+        record: &mut Record<'a>,
+    ) -> Result<(), Mismatch> {
+        for index in found.repeated() {
+            let entry = &self.entries[index];
+            let before =
+                (0..index).rev().take_while(|other| self.entries[*other].group == entry.group);
+            if entry.group != ALONE && before.into_iter().any(|other| found.has(other)) {
+                continue;
+            }
+            if !matches!(entry.reading, Reading::Whole(Sink::Extra(_))) {
+                let at = found.get(index).map_or(line.len(), Span::start);
+                return Err(Mismatch::new(at, Reason::Repeated(index as u16)));
+            }
+            self.note_unread(&entry.path, decoded, record);
+        }
+        Ok(())
+    }
+
+    /// Whether a line has a path beside its request.
+    fn has_path(&self, found: &FoundValues) -> bool {
+        found.entries().any(|index| {
+            let reading = &self.entries[index].reading;
+            reading.fills(Field::Path) && !reading.fills(Field::Request)
+        })
     }
 
     /// Whether a line has what is required.
@@ -277,6 +312,7 @@ impl JsonProgram {
     /// Describes a mismatch.
     pub(in crate::format) fn explain(&self, mismatch: Mismatch) -> String {
         let (value, kind) = match mismatch.reason {
+            Reason::Repeated(index) => (format!("`{}`", self.entries[usize::from(index)].path), ""),
             Reason::Value(index) => {
                 let entry = &self.entries[usize::from(index)];
                 let kind = match &entry.reading {

@@ -35,12 +35,14 @@ impl Reading {
         }
     }
 
-    /// Reads the value. The error is the offset in the value where it stops matching.
+    /// Reads the value; `has_path` tells whether the object has a path elsewhere. The error is the offset in
+    /// the value where it stops matching.
     pub(super) fn read<'a>(
         &self,
         value: &'a [u8],
         record: &mut Record<'a>,
         state: &mut LineState,
+        has_path: impl Fn() -> bool,
     ) -> Result<(), usize> {
         match self {
             // Collectors call a path a request.
@@ -50,9 +52,9 @@ impl Reading {
                 record.set_target(value, state.keeps_target);
                 Ok(())
             }
-            // Others call a method so.
+            // Others call a method so. Without a path it is what a client has sent.
             Self::Whole(Sink::RequestLine | Sink::UrlRequestLine)
-                if value.len() >= 3 && value.iter().all(u8::is_ascii_uppercase) =>
+                if value.len() >= 3 && value.iter().all(u8::is_ascii_uppercase) && has_path() =>
             {
                 record.set_text(Field::Method, value);
                 Ok(())

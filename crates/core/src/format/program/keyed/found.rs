@@ -16,6 +16,8 @@ pub(in crate::format) struct FoundValues {
     present: Vec<u64>,
     /// A bit for each entry whose value is `null`.
     nulls: Vec<u64>,
+    /// A bit for each entry whose key the line has several times with different values.
+    repeated: Vec<u64>,
     /// From the first to the last member without an entry.
     others: Option<(usize, usize)>,
 }
@@ -30,12 +32,12 @@ impl FoundValues {
         entries: usize,
     ) -> Result<ScannedObject, Fault> {
         self.spans.resize(entries, Span::NONE);
-        for bits in [&mut self.present, &mut self.nulls] {
+        for bits in [&mut self.present, &mut self.nulls, &mut self.repeated] {
             bits.clear();
             bits.resize(entries.div_ceil(64), 0);
         }
         self.others = None;
-        syntax.scan(line, &mut Finder { keys, found: self })
+        syntax.scan(line, &mut Finder { line, keys, found: self })
     }
 
     /// The value of an entry.
@@ -47,6 +49,13 @@ impl FoundValues {
         self.present.get(entry / 64).is_some_and(|bits| bits & (1 << (entry % 64)) != 0)
     }
 
+    /// Whether the line has the key of an entry, with a value or `null`.
+    pub(in crate::format) fn has_key(&self, entry: usize) -> bool {
+        let is_null =
+            self.nulls.get(entry / 64).is_some_and(|bits| bits & (1 << (entry % 64)) != 0);
+        is_null || self.has(entry)
+    }
+
     /// Whether the line has the key of an entry without a value: `null` or an empty string.
     pub(in crate::format) fn is_void(&self, entry: usize) -> bool {
         let is_null = self.nulls[entry / 64] & (1 << (entry % 64)) != 0;
@@ -55,14 +64,12 @@ impl FoundValues {
 
     /// The entries that have a value, in their order.
     pub(in crate::format) fn entries(&self) -> impl Iterator<Item = usize> {
-        self.present.iter().enumerate().flat_map(|(word, bits)| {
-            let mut bits = *bits;
-            std::iter::from_fn(move || {
-                let bit = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
-                bits &= bits - 1;
-                Some(word * 64 + bit)
-            })
-        })
+        ones(&self.present)
+    }
+
+    /// The entries whose key the line has several times with different values. The first counts.
+    pub(in crate::format) fn repeated(&self) -> impl Iterator<Item = usize> {
+        ones(&self.repeated)
     }
 
     /// The number of entries that have a value.
@@ -78,14 +85,32 @@ impl FoundValues {
         line.get(start..end)
     }
 
-    fn set(&mut self, entry: usize, span: Span) {
-        self.spans[entry] = span;
-        self.present[entry / 64] |= 1 << (entry % 64);
+    fn set(&mut self, entry: usize, span: Span, line: &[u8]) {
+        let bit = 1 << (entry % 64);
+        if self.present[entry / 64] & bit == 0 {
+            self.spans[entry] = span;
+            self.present[entry / 64] |= bit;
+        } else if self.spans[entry].of(line) != span.of(line) {
+            self.repeated[entry / 64] |= bit;
+        }
     }
+}
+
+/// The numbers of the bits that are set.
+fn ones(words: &[u64]) -> impl Iterator<Item = usize> {
+    words.iter().enumerate().flat_map(|(word, bits)| {
+        let mut bits = *bits;
+        std::iter::from_fn(move || {
+            let bit = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
+            bits &= bits - 1;
+            Some(word * 64 + bit)
+        })
+    })
 }
 
 /// Puts the values that a scan finds into their places.
 struct Finder<'a> {
+    line: &'a [u8],
     keys: &'a Keys,
     found: &'a mut FoundValues,
 }
@@ -97,7 +122,7 @@ impl MemberSink for Finder<'_> {
 
     fn take(&mut self, place: Place, scalar: Span, member: usize) {
         if let Some(entry) = self.keys.entry(place) {
-            self.found.set(entry, scalar);
+            self.found.set(entry, scalar, self.line);
         } else if place != Place::Ignored {
             let start = self.found.others.map_or(member, |(start, _)| start);
             self.found.others = Some((start, scalar.end()));
