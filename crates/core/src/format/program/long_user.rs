@@ -13,8 +13,9 @@
 
 use memchr::memmem;
 
-use super::line_program::{End, LineProgram, find_quote};
+use super::line_program::{End, LineProgram};
 use super::sink::{LineState, Sink, is_address};
+use super::value_end::find_quote;
 use crate::field::Field;
 use crate::record::Record;
 use crate::value::{CLF_LENGTH, TimeParts};

@@ -42,6 +42,7 @@ mod raw_quotes;
 pub(super) mod sink;
 pub(super) mod span;
 pub(super) mod tail;
+mod value_end;
 pub(super) mod wrapper;
 
 use self::delimited::DelimitedProgram;
