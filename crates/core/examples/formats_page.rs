@@ -118,7 +118,7 @@ const OTHERS: &str = "
 
 A server may log more than a known format has, and other programs write before each line. If lines have
 a known line inside, the log's format is that one with what stands around it, such as
-`COMBINED and 2 more values` or `COMBINED after NAME |`. It is found in the first lines.
+`COMBINED and 2 more values` or `COMBINED after container`. It is found in the first lines.
 
 - Values after the line become fields. `key=value` has the name of its key. `rt`, `urt`, `uct`, `uht`,
   `cs` and `host` are the variables of nginx that its documentation gives these keys, if the values have
@@ -128,7 +128,9 @@ a known line inside, the log's format is that one with what stands around it, su
   in a line with more values than the first lines have, is kept in `extra_more`.
 - Parts before the line are times, which are skipped, since the line has its own; the name of
   `docker compose logs` (`container`); `[pod/NAME/CONTAINER]` of `kubectl logs --prefix`; and host and
-  program of syslog and journalctl. Other words are `extra_before_1` and so on. Colours are skipped.
+  program of syslog and journalctl. Up to four other words are `extra_before_1` and so on, if the line
+  has a client after them: more words, or words before a line without a client, are another format's.
+  Colours are skipped.
 - An address before the client is no virtual host. If these addresses vary more than the clients after
   them, they are `X-Forwarded-For`: the client is the leftmost, and the address of the connection, a
   balancer, is `peer`. Without a header, as in a health check, the client is the one of the connection.
@@ -286,7 +288,8 @@ configuration, and these notations:
 Kinds in parentheses: `s`, `ms`, `us` and `ns` for durations, `unit` for durations that have their unit in
 the value, `sum` for a part of a duration, `port` for a client or host with a port, `full` for a host whose
 name has several labels, `url` for a path or request that may be a whole URL, `number` for a number and
-`word` for a text without spaces in a field of the format's own, and a strftime pattern for a time.
+`word` for a text without spaces and `hex` for an identifier of hexadecimal digits in a field of the
+format's own, and a strftime pattern for a time.
 
 `--format` also takes a file whose name ends with `.toml` and that holds a definition:
 

@@ -88,8 +88,11 @@ fn a_known_line_with_something_around_it_is_read_and_its_definition_shown() {
     let combined =
         "192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 512 \"-\" \"curl/8\"";
     for (line, expected) in [
-        (format!("front {haproxy}"), "3 lines  HAPROXY after WORD\n"),
-        (format!("Dec 17 host haproxy[12]: {haproxy}"), "HAPROXY after WORD WORD WORD PROGRAM:\n"),
+        (format!("front {haproxy}"), "3 lines  HAPROXY after value\n"),
+        (
+            format!("Dec 17 host haproxy[12]: {haproxy}"),
+            "HAPROXY after 2 values, host and program\n",
+        ),
         (format!("{combined} rt=0.012 7"), "'COMBINED and rt=$request_time $extra_1'\n"),
     ] {
         std::fs::write(&log, format!("{line}\n").repeat(3)).expect("a log");

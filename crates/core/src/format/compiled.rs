@@ -423,7 +423,7 @@ impl Format {
     /// Whether something may stand around the lines of the format: not if directives stand between
     /// them, and not if the lines have no time.
     pub(super) fn may_be_surrounded(&self) -> bool {
-        self.program.can_be_wrapped() && self.fills(Field::Time)
+        self.program.can_be_wrapped() && self.fills(Field::Time) && self.head.is_none()
     }
 
     /// The definition of a known format with values after its lines or parts before them, for a

@@ -126,7 +126,7 @@ fn real_logs_are_detected_and_only_broken_lines_do_not_fit() {
     let caddy = fixtures::caddy();
     all_fit(&caddy[1..], "CADDY");
     let best = detect(&std::fs::read(&caddy[0]).unwrap()).best().unwrap().clone();
-    assert_eq!((best.format.name(), best.parsed_lines), ("CADDY after NAME |", 4));
+    assert_eq!((best.format.name(), best.parsed_lines), ("CADDY after container", 4));
     for path in [&fixtures::crlf(), &fixtures::invalid_utf8()] {
         assert!(detect(&std::fs::read(path).unwrap()).best().is_none(), "{}", path.display());
     }

@@ -183,6 +183,26 @@ fn values() -> impl Strategy<Value = &'static str> {
     ])
 }
 
+#[test]
+fn brackets_that_do_not_close_cost_no_more_than_others() {
+    let open = " [".repeat(500_000);
+    let closed_late = format!("{open} x]y");
+    let format = detect(format!("{COMBINED} [a] 5").as_bytes()).best().unwrap().format.clone();
+    let raw_quotes = COMBINED.replace("/a?", "/a\"?");
+    for tail in [open, closed_late] {
+        let line = format!("{COMBINED}{tail}");
+        let mut record = Record::new();
+        LineParser::new(format.clone()).parse(line.as_bytes(), &mut record).unwrap();
+        assert_eq!(record.extra(2).map(<[u8]>::len), Some(tail.len() - 5));
+        let combined = Arc::new(weir_core::format_by_name("COMBINED").unwrap());
+        let line = format!("{raw_quotes}{tail}\"");
+        let mut record = Record::new();
+        LineParser::new(combined).parse(line.as_bytes(), &mut record).unwrap();
+        let agent = record.text(Field::UserAgent).map(<[u8]>::len);
+        assert_eq!(agent, Some("curl/7\"".len() + tail.len()));
+    }
+}
+
 proptest! {
     /// Values without a name become no known field, whatever they look like, and none is lost.
     #[test]

@@ -19,7 +19,7 @@ use crate::schema::RecordKind;
 
 /// The files, the more specific formats first: of two formats that match a log equally well,
 /// detection chooses the earlier.
-const FILES: [&str; 77] = [
+const FILES: [&str; 82] = [
     include_str!("vmain.txt"),
     include_str!("vcombined.txt"),
     include_str!("vcommon.txt"),
@@ -28,8 +28,10 @@ const FILES: [&str; 77] = [
     include_str!("varnishncsa.txt"),
     include_str!("proxycommon.txt"),
     include_str!("virtualmin.txt"),
+    include_str!("bunkerweb.txt"),
     include_str!("lighttpd.txt"),
     include_str!("gandi.txt"),
+    include_str!("kinsta.txt"),
     include_str!("ovhcdn.txt"),
     include_str!("main.txt"),
     include_str!("combinedtime.txt"),
@@ -68,6 +70,7 @@ const FILES: [&str; 77] = [
     include_str!("w3c.txt"),
     include_str!("cloudstorage.txt"),
     include_str!("caddy.txt"),
+    include_str!("caddyconsole.txt"),
     include_str!("traefik.txt"),
     include_str!("cloudflare.txt"),
     include_str!("awswaf.txt"),
@@ -79,6 +82,8 @@ const FILES: [&str; 77] = [
     include_str!("googlecloud.txt"),
     include_str!("azurefrontdoor.txt"),
     include_str!("azuregatewayv1.txt"),
+    include_str!("akamai.txt"),
+    include_str!("akamaicloudmonitor.txt"),
     include_str!("kong.txt"),
     include_str!("pino.txt"),
     include_str!("suricata.txt"),
@@ -128,6 +133,8 @@ pub struct FormatNotes {
     pub is_detected: bool,
     /// The kind of the records, if the definition does not tell.
     kind: Option<RecordKind>,
+    /// The names of the parts before each line, of which `-` has none; empty if there are no parts.
+    after: Vec<&'static str>,
     /// A line in the format, after the directives that it needs.
     pub sample: Vec<&'static str>,
 }
@@ -155,6 +162,7 @@ impl FormatNotes {
             is_shape: file.contains("\nshape: "),
             is_detected: value("detected: ") != "no",
             kind: (value("kind: ") == "firewall_event").then_some(RecordKind::FirewallEvent),
+            after: value("after: ").split_ascii_whitespace().collect(),
             sample: sample(file),
         }
     }
@@ -171,6 +179,7 @@ impl FormatNotes {
             Some(kind) => format.of_kind(kind),
             None => format,
         };
+        let format = if self.after.is_empty() { format } else { format.after(&self.after) };
         Some(format.with_name(self.name))
     }
 }

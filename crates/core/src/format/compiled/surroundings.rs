@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Format;
 use crate::field::Field;
+use crate::format::program::head::{Head, HeadKind, HeadSink};
 use crate::format::program::json::{Envelope, EnvelopeShape};
 use crate::format::program::tail::MORE_VALUES;
 use crate::format::program::wrapper::Wrapper;
@@ -79,6 +80,22 @@ impl Format {
         }
         format.envelopes.insert(0, Arc::new(envelope));
         Some(format)
+    }
+
+    /// The same format with a time, or a word, before each line for each of these names; `-` is a word
+    /// without a field.
+    pub(in crate::format) fn after(mut self, names: &[&str]) -> Self {
+        let parts = names.iter().map(|name| match *name {
+            "time" => (HeadKind::Time, HeadSink::Time),
+            "-" => (HeadKind::Word, HeadSink::Skip),
+            name => (HeadKind::Word, HeadSink::Extra(self.add_extra_field(name))),
+        });
+        let head = Head { parts: parts.collect(), forwarded: None };
+        if head.has_time() {
+            self.add_field(Field::Time);
+        }
+        self.set_head(head);
+        self
     }
 
     /// The JSON objects around each line, the outermost first.

@@ -202,7 +202,10 @@ impl<'a> FormatBuilder<'a> {
         let mut has_host = false;
         for variable in variables {
             match &mut variable.sink {
-                Sink::Extra(index) | Sink::Number(index) | Sink::Word(index) => {
+                Sink::Extra(index)
+                | Sink::Number(index)
+                | Sink::Word(index)
+                | Sink::Hexadecimal(index) => {
                     *index = self.extra_field(&variable.field_name);
                 }
                 Sink::HostAndPort { port } => *port = self.extra_field("port"),

@@ -120,10 +120,11 @@ impl<'a> Item<'a> {
             (None, None) => Sink::Extra(0),
             (None, Some("number")) => Sink::Number(0),
             (None, Some("word")) => Sink::Word(0),
+            (None, Some("hex")) => Sink::Hexadecimal(0),
             (Some(Field::Host), _) => return refused("(port) or (full)"),
             (Some(Field::Client), _) => return refused("(port)"),
             (Some(Field::Path | Field::Request), _) => return refused("(url)"),
-            (None, Some(_)) => return refused("(number) or (word)"),
+            (None, Some(_)) => return refused("(number), (word) or (hex)"),
             (_, Some(_)) => {
                 return Err(self.error("this field has no kinds; remove the parentheses"));
             }

@@ -15,7 +15,7 @@ use super::mismatch::{Mismatch, Reason};
 use super::tail::is_blank;
 use crate::field::Field;
 use crate::record::Record;
-use crate::value::{Client, month_by_name, parse_rfc3339, second_of_day_at};
+use crate::value::{Client, month_by_name, parse_clf_variant, parse_rfc3339, second_of_day_at};
 
 /// The most parts of a head.
 pub(in crate::format) const PARTS_MAX: usize = 12;
@@ -33,6 +33,8 @@ pub(in crate::format) struct Head {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::format) enum HeadSink {
     Skip,
+    /// The time of a line that has none of its own.
+    Time,
     Extra(usize),
     /// The second and third part of `pod/NAME/CONTAINER`.
     Pod {
@@ -78,6 +80,11 @@ pub(in crate::format) struct HeadPart<'a> {
 }
 
 impl Head {
+    /// Whether the time of a line is that of its head.
+    pub(in crate::format) fn has_time(&self) -> bool {
+        self.parts.iter().any(|(_, sink)| *sink == HeadSink::Time)
+    }
+
     /// Reads the parts before a line. Returns the offset of the line.
     pub(in crate::format) fn read<'a>(
         &self,
@@ -90,6 +97,10 @@ impl Head {
             let part = part.ok_or(Mismatch::new(at, Reason::Form(kind.expectation())))?;
             match *sink {
                 HeadSink::Skip => {}
+                HeadSink::Time => {
+                    let time = parse_clf_variant(part.text);
+                    record.time = Some(time.ok_or(Mismatch::new(at, Reason::Time))?);
+                }
                 HeadSink::Extra(index) => record.set_extra(index, part.text),
                 HeadSink::Pod { pod, container } => {
                     let names = pod_names(part.text);
@@ -128,18 +139,6 @@ impl HeadKind {
             Self::Word => "expected a word before the line",
         }
     }
-
-    /// The kind in the name of a format.
-    pub(in crate::format) const fn name(self) -> &'static str {
-        match self {
-            Self::Time => "TIME",
-            Self::Name => "NAME |",
-            Self::Bracket => "[TEXT]",
-            Self::Quote => "\"TEXT\"",
-            Self::Tag => "PROGRAM:",
-            Self::Word => "WORD",
-        }
-    }
 }
 
 /// The names of a pod and its container in `pod/NAME/CONTAINER`.
@@ -147,6 +146,11 @@ pub(in crate::format) fn pod_names(text: &[u8]) -> Option<[&[u8]; 2]> {
     let names = text.strip_prefix(b"pod/")?;
     let slash = memchr::memchr(b'/', names)?;
     Some([&names[..slash], &names[slash + 1..]])
+}
+
+/// Whether a word is the name of an output of a container.
+pub(in crate::format) fn is_stream(text: &[u8]) -> bool {
+    matches!(text, b"stdout" | b"stderr")
 }
 
 /// The part that begins at an offset of a line; `None` if the line ends before something follows.

@@ -96,6 +96,8 @@ pub(in crate::format) enum Sink {
     Number(usize),
     /// The extra field of this index, which has no spaces.
     Word(usize),
+    /// An extra field by its index: eight hexadecimal digits or more, as identifiers of requests are.
+    Hexadecimal(usize),
 }
 
 /// The state between the values of one line, and the caches between lines.
@@ -183,6 +185,13 @@ impl Sink {
                 }
                 record.set_extra(*index, value);
             }
+            Self::Hexadecimal(index) => {
+                let is_identifier = value.len() >= 8 && value.iter().all(u8::is_ascii_hexdigit);
+                if !is_identifier {
+                    return None;
+                }
+                record.set_extra(*index, value);
+            }
             Self::ClientAndPort { port } => {
                 if value != b"-" {
                     let client = Client::parse(value)?;
@@ -256,7 +265,12 @@ impl Sink {
     /// The fields that the sink fills.
     pub(in crate::format) fn fields(&self) -> &'static [Field] {
         match self {
-            Self::Skip | Self::Extra(_) | Self::Number(_) | Self::Word(_) | Self::Identity => &[],
+            Self::Skip
+            | Self::Extra(_)
+            | Self::Number(_)
+            | Self::Word(_)
+            | Self::Hexadecimal(_)
+            | Self::Identity => &[],
             Self::User => &[Field::User],
             Self::Text(field) => Field::TEXT
                 .iter()
@@ -379,6 +393,7 @@ impl Sink {
             Self::Bytes => "a number of bytes",
             Self::Number(_) => "a number",
             Self::Word(_) => "a word without spaces",
+            Self::Hexadecimal(_) => "an identifier of hexadecimal digits",
             Self::RequestTime { .. }
             | Self::Duration { .. }
             | Self::UpstreamTimes(_)

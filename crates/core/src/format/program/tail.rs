@@ -112,6 +112,9 @@ pub(in crate::format) enum Quote {
 pub(in crate::format) struct TailValues<'a> {
     line: &'a [u8],
     at: usize,
+    /// The offset of the bracket that was found last, or of the line's end. It closes all that open
+    /// before it, so that a line is searched once.
+    closing_bracket: usize,
 }
 
 impl<'a> TailValues<'a> {
@@ -121,7 +124,7 @@ impl<'a> TailValues<'a> {
             || at == line.len()
             || line.get(at).is_some_and(|byte| is_blank(*byte))
             || at > 0 && is_blank(line[at - 1]);
-        is_separated.then_some(Self { line, at })
+        is_separated.then_some(Self { line, at, closing_bracket: 0 })
     }
 
     /// The text from `at` on that ends at a blank. A list, as nginx writes it, goes on after its
@@ -145,12 +148,21 @@ impl<'a> TailValues<'a> {
         &rest[..end]
     }
 
+    /// The offset of the first closing bracket after `at`.
+    fn bracket_after(&mut self, at: usize) -> Option<usize> {
+        if self.closing_bracket < at {
+            let length = memchr::memchr(b']', &self.line[at..]);
+            self.closing_bracket = length.map_or(self.line.len(), |length| at + length);
+        }
+        (self.closing_bracket < self.line.len()).then_some(self.closing_bracket)
+    }
+
     /// The text in quotes or brackets at `at`, or a word.
-    fn text(&self, at: usize) -> (&'a [u8], Quote, usize) {
+    fn text(&mut self, at: usize) -> (&'a [u8], Quote, usize) {
         let rest = &self.line[at..];
         let closing = match rest.first() {
             Some(b'"') => closing_quote(rest).map(|end| (end, Quote::Double)),
-            Some(b'[') => memchr::memchr(b']', rest).map(|end| (end, Quote::Bracket)),
+            Some(b'[') => self.bracket_after(at).map(|end| (end - at, Quote::Bracket)),
             _ => None,
         };
         match closing {
@@ -231,6 +243,10 @@ mod tests {
             (" = =x k= ", vec![("", "=", None), ("", "=x", None), ("k", "", None)]),
             (" https://a/?b=c", vec![("", "https://a/?b=c", None)]),
             (" a, ", vec![("", "a,", None)]),
+            (
+                " [ [a]b [c] [d",
+                vec![("", "[", None), ("", "[a]b", None), ("", "c", Bracket), ("", "[d", None)],
+            ),
         ] {
             assert_eq!(values(text), expected, "{text}");
         }

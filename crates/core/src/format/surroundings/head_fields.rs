@@ -1,10 +1,12 @@
 //! The fields of the parts before a known line, from a sample of them.
 
+use std::fmt;
+
 use super::evidence::{FORWARDED_FOR, FirstValues};
 use crate::field::Field;
 use crate::format::compiled::Format;
 use crate::format::program::head::{
-    ForwardedFields, Head, HeadKind, HeadSink, part_at, pod_names, skip_blanks,
+    ForwardedFields, Head, HeadKind, HeadSink, is_stream, part_at, pod_names, skip_blanks,
 };
 
 /// The parts before some lines, which are of the same kinds in all of them.
@@ -45,42 +47,43 @@ impl HeadSample {
     /// The format of lines in `format` with these parts before them.
     pub(super) fn put_before(&self, mut format: Format) -> Format {
         let mut forwarded = None;
-        let mut parts = Vec::new();
+        let (mut parts, mut names) = (Vec::new(), PartNames::default());
         let last = self.parts.len().saturating_sub(1);
         for (index, part) in self.parts.iter().enumerate() {
             let next = self.parts.get(index + 1).map(|part| part.kind);
             let is_client = format.fills(Field::Client) && index == last;
-            let sink = match part.kind {
-                HeadKind::Time => HeadSink::Skip,
-                HeadKind::Name => HeadSink::Extra(format.add_extra_field("container")),
-                HeadKind::Tag => HeadSink::Extra(format.add_extra_field("syslog_tag")),
-                HeadKind::Bracket if part.pods == part.lines => HeadSink::Pod {
-                    pod: format.add_extra_field("pod"),
-                    container: format.add_extra_field("container"),
-                },
+            let (name, sink) = match part.kind {
+                HeadKind::Time => ("time", HeadSink::Skip),
+                HeadKind::Name => {
+                    ("container", HeadSink::Extra(format.add_extra_field("container")))
+                }
+                HeadKind::Tag => ("program", HeadSink::Extra(format.add_extra_field("syslog_tag"))),
+                HeadKind::Bracket if part.pods == part.lines => {
+                    let pod = format.add_extra_field("pod");
+                    let container = format.add_extra_field("container");
+                    ("pod", HeadSink::Pod { pod, container })
+                }
                 _ if is_client && part.first_values.are_forwarded() => {
                     let header = format.add_extra_field(FORWARDED_FOR);
                     forwarded =
                         Some(ForwardedFields { header, peer: format.add_extra_field("peer") });
-                    HeadSink::Extra(header)
+                    ("X-Forwarded-For", HeadSink::Extra(header))
                 }
                 HeadKind::Word if next == Some(HeadKind::Tag) => {
-                    HeadSink::Extra(format.add_extra_field("syslog_host"))
+                    ("host", HeadSink::Extra(format.add_extra_field("syslog_host")))
                 }
                 HeadKind::Word if part.streams == part.lines => {
-                    HeadSink::Extra(format.add_extra_field("stream"))
+                    ("stream", HeadSink::Extra(format.add_extra_field("stream")))
                 }
                 _ => {
-                    HeadSink::Extra(format.add_extra_field(&format!("extra_before_{}", index + 1)))
+                    let name = format!("extra_before_{}", index + 1);
+                    ("value", HeadSink::Extra(format.add_extra_field(&name)))
                 }
             };
+            names.add(name);
             parts.push((part.kind, sink));
         }
-        let mut kinds: Vec<&str> = self.parts.iter().map(|part| part.kind.name()).collect();
-        if forwarded.is_some() {
-            kinds[last] = "X-FORWARDED-FOR";
-        }
-        let name = format!("{} after {}", format.name(), kinds.join(" "));
+        let name = format!("{} after {names}", format.name());
         let head: Vec<String> = parts.iter().map(|part| part_text(part, &format)).collect();
         let line = format.suggested_definition().unwrap_or(format.name());
         let suggestion = format!("{line} after {}", head.join(" "));
@@ -95,7 +98,7 @@ impl HeadSample {
 fn part_text(&(kind, sink): &(HeadKind, HeadSink), format: &Format) -> String {
     let variable = |index: usize| format!("${}", format.extra_fields()[index]);
     let text = match sink {
-        HeadSink::Skip => return kind.name().to_owned(),
+        HeadSink::Skip | HeadSink::Time => return "TIME".to_owned(),
         HeadSink::Extra(index) => variable(index),
         HeadSink::Pod { pod, container } => {
             format!("pod/{}/{}", variable(pod), variable(container))
@@ -110,6 +113,39 @@ fn part_text(&(kind, sink): &(HeadKind, HeadSink), format: &Format) -> String {
     }
 }
 
+/// The names of parts in the name of a format: `time, host and program`, `time and 2 values`.
+#[derive(Debug, Default)]
+struct PartNames {
+    names: Vec<(&'static str, usize)>,
+}
+
+impl PartNames {
+    fn add(&mut self, name: &'static str) {
+        match self.names.last_mut().filter(|(last, _)| *last == name) {
+            Some((_, count)) => *count += 1,
+            None => self.names.push((name, 1)),
+        }
+    }
+}
+
+impl fmt::Display for PartNames {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let last = self.names.len().saturating_sub(1);
+        for (index, (name, count)) in self.names.iter().enumerate() {
+            let separator = match index {
+                0 => "",
+                _ if index == last => " and ",
+                _ => ", ",
+            };
+            match count {
+                1 => write!(out, "{separator}{name}")?,
+                _ => write!(out, "{separator}{count} {name}s")?,
+            }
+        }
+        Ok(())
+    }
+}
+
 impl PartSample {
     fn new(kind: HeadKind) -> Self {
         Self { kind, first_values: FirstValues::default(), lines: 0, pods: 0, streams: 0 }
@@ -119,6 +155,6 @@ impl PartSample {
         self.lines += 1;
         self.first_values.add(text, client);
         self.pods += u64::from(pod_names(text).is_some());
-        self.streams += u64::from(matches!(text, b"stdout" | b"stderr"));
+        self.streams += u64::from(is_stream(text));
     }
 }

@@ -28,7 +28,7 @@ pub(super) use self::written::written_surroundings;
 use super::catalog::known_formats;
 use super::compiled::Format;
 use super::program::Program;
-use super::program::head::{HeadKind, PARTS_MAX, part_at, skip_blanks};
+use super::program::head::{HeadKind, PARTS_MAX, is_stream, part_at, pod_names, skip_blanks};
 use super::program::line_program::LineProgram;
 use super::program::sink::{LineState, is_address};
 use super::program::tail::{Quote, Tail, TailValue, TailValues};
@@ -43,6 +43,9 @@ pub(super) const SAMPLE_LINES_MAX: usize = 64;
 const FORMATS_MAX: usize = 2;
 /// The most bytes before a line.
 const HEAD_BYTES_MAX: usize = 512;
+/// The most parts of a head of which nothing is known. More of them are rather the words of another
+/// format, in which the known line means something else.
+const UNKNOWN_PARTS_MAX: usize = 4;
 
 /// Definitions in the notation of nginx of known formats in another notation.
 const DEFINITIONS: [(&str, &str); 4] = [
@@ -171,9 +174,13 @@ impl Finder {
     /// The first known line in a line, with something around it. Of several formats at one place,
     /// the one that reads the most fields.
     fn find(&mut self, line: &[u8]) -> Option<Found> {
-        let (mut start, mut head) = (skip_blanks(line, 0), Vec::new());
-        while head.len() <= PARTS_MAX && start <= HEAD_BYTES_MAX {
+        let (mut start, mut head, mut unknown) = (skip_blanks(line, 0), Vec::new(), 0);
+        while head.len() <= PARTS_MAX && start <= HEAD_BYTES_MAX && unknown <= UNKNOWN_PARTS_MAX {
             let best = (0..BASES.len()).filter_map(|base| {
+                // A line without a client has no proof that it begins after words.
+                if unknown > 0 && !BASES[base].format.fills(Field::Client) {
+                    return None;
+                }
                 let (fields, length) =
                     self.read(base, &line[start..], head.last() == Some(&HeadKind::Word))?;
                 Some((fields, std::cmp::Reverse(base), start + length))
@@ -188,6 +195,15 @@ impl Finder {
                 && matches!(part.text, [_, _, b'/', _, _, _, b'/', ..])
             {
                 return None;
+            }
+            match part.kind {
+                // The word before a program is its host.
+                HeadKind::Tag if head.last() == Some(&HeadKind::Word) => {
+                    unknown = unknown.saturating_sub(1);
+                }
+                HeadKind::Tag | HeadKind::Time | HeadKind::Name => {}
+                _ if pod_names(part.text).is_some() || is_stream(part.text) => {}
+                HeadKind::Bracket | HeadKind::Quote | HeadKind::Word => unknown += 1,
             }
             head.push(part.kind);
             start = part.next;

@@ -233,7 +233,8 @@ fn set_captures<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>) -> Result<
     Ok(())
 }
 
-/// Reads the request line in quotes. A very long one is truncated, without a closing quote.
+/// Reads the request line in quotes. One without a closing quote was cut off, so that it has neither a
+/// whole path nor a query.
 fn set_request<'a>(
     cursor: &mut Cursor<'a>,
     record: &mut Record<'a>,
@@ -241,11 +242,12 @@ fn set_request<'a>(
 ) -> Result<(), Mismatch> {
     cursor.expect(b"\"", "expected a quote and the request")?;
     let rest = cursor.rest();
-    let request = match memchr(b'"', rest) {
-        Some(end) if end + 1 == rest.len() => &rest[..end],
-        None if !rest.is_empty() => rest,
+    match memchr(b'"', rest) {
+        Some(end) if end + 1 == rest.len() => {
+            record.set_request_line(&rest[..end], state.keeps_target);
+        }
+        None if !rest.is_empty() => record.set_text(Field::Request, rest),
         _ => return Err(mismatch(cursor.at, "expected the end of the line after the request")),
-    };
-    record.set_request_line(request, state.keeps_target);
+    }
     Ok(())
 }
