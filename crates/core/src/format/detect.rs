@@ -21,7 +21,7 @@ use super::program::mismatch::Mismatch;
 use super::program::wrapper::Wrapper;
 use super::read::line_parser::LineParser;
 use super::read::log_reader::{LineOutcome, LogReader};
-use super::surroundings::{Finder, Labels, SAMPLE_LINES_MAX};
+use super::surroundings::{Finder, Labels, SAMPLE_LINES_MAX, outline_format};
 use crate::field::Field;
 use crate::line::Lines;
 use crate::record::Record;
@@ -187,8 +187,9 @@ fn surrounded_candidates(
     }
     let sample = sample_lines(best, bytes);
     let mut finder = Finder::default();
+    let is_unknown = best.parsed_lines * 2 < best.lines;
     let mut tries = wrapper.map(Some).into_iter().chain([None]).map(|wrapper| {
-        let formats = formats_in(wrapper, &sample, &mut finder);
+        let formats = formats_in(wrapper, &sample, is_unknown, &mut finder);
         let mut found = ranked(&formats, bytes, lines_before);
         found.retain(|candidate| candidate.parsed_lines > 0);
         found
@@ -236,13 +237,28 @@ fn first_lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     lines.filter(|line| !line.is_empty() && line.len() <= LINE_BYTES_MAX).take(LINES_MAX as usize)
 }
 
-/// The formats that are found in lines, inside a wrapper or without one.
-fn formats_in(wrapper: Option<Wrapper>, lines: &[&[u8]], finder: &mut Finder) -> Vec<Arc<Format>> {
+/// The formats that are found in lines, inside a wrapper or without one. If the lines are in none and
+/// `is_unknown`, the one that their form shows.
+fn formats_in(
+    wrapper: Option<Wrapper>,
+    lines: &[&[u8]],
+    is_unknown: bool,
+    finder: &mut Finder,
+) -> Vec<Arc<Format>> {
+    let mut formats_of = |lines: &[&[u8]]| {
+        let formats = finder.formats(lines.iter().copied());
+        if !formats.is_empty() || !is_unknown {
+            return formats;
+        }
+        let needs_time = !wrapper.is_some_and(Wrapper::has_time);
+        outline_format(lines, needs_time).into_iter().collect()
+    };
     let Some(wrapper) = wrapper else {
-        return finder.formats(lines.iter().copied()).into_iter().map(Arc::new).collect();
+        return formats_of(lines).into_iter().map(Arc::new).collect();
     };
     let inside: Vec<Vec<u8>> = lines.iter().filter_map(|line| wrapper.inside(line)).collect();
-    let formats = finder.formats(inside.iter().map(Vec::as_slice));
+    let inside: Vec<&[u8]> = inside.iter().map(Vec::as_slice).collect();
+    let formats = formats_of(&inside);
     formats.iter().filter_map(|format| format.wrapped_in(wrapper)).map(Arc::new).collect()
 }
 

@@ -68,7 +68,8 @@ impl<'a> RequestLine<'a> {
     fn without_version(text: &'a [u8], first: usize) -> Option<Self> {
         const METHODS: [&[u8]; 8] =
             [b"GET", b"HEAD", b"POST", b"PUT", b"DELETE", b"OPTIONS", b"PATCH", b"TRACE"];
-        let (method, target) = (&text[..first], &text[first + 1..]);
+        // Tomcat writes the space before a version that is not there.
+        let (method, target) = (&text[..first], text[first + 1..].trim_ascii_end());
         let is_target = target.first() == Some(&b'/') || split_url(target).is_some();
         let is_line = METHODS.contains(&method) && is_target && !target.contains(&b' ');
         is_line.then_some(Self { method, target, protocol: b"" })

@@ -15,6 +15,11 @@ fn golden_cases() {
     check_cases(&golden("surroundings.txt"));
 }
 
+#[test]
+fn golden_cases_of_public_lines() {
+    check_cases(&golden("further.txt"));
+}
+
 /// What the detected format and its definition, pasted to `--format`, read of a line.
 fn read_both_ways(line: &str) -> [Vec<(String, String)>; 2] {
     let detected = detect(line.as_bytes()).best().unwrap().format.clone();

@@ -20,6 +20,9 @@ use crate::value::{Client, month_by_name, parse_clf_variant, parse_rfc3339, seco
 /// The most parts of a head.
 pub(in crate::format) const PARTS_MAX: usize = 12;
 
+/// A time in the definition of a head.
+pub(in crate::format) const TIME: &str = "TIME";
+
 /// The parts before a line.
 #[derive(Debug, Clone)]
 pub(in crate::format) struct Head {
@@ -216,7 +219,7 @@ pub(in crate::format) fn skip_blanks(line: &[u8], mut at: usize) -> usize {
 }
 
 /// The length of a time at the start of a text, without the comma, blank or end after it.
-fn time_length(text: &[u8]) -> Option<usize> {
+pub(in crate::format) fn time_length(text: &[u8]) -> Option<usize> {
     let is_end = |at: usize| text.get(at).is_none_or(|byte| is_blank(*byte));
     let word = |from: usize| {
         let rest = text.get(from..)?;

@@ -193,7 +193,7 @@ impl<'a> Iterator for TailValues<'a> {
 
 /// The length of a key before a `=`: letters, digits, `_`, `-` and `.`, and the first is a letter
 /// or `_`.
-fn key_length(text: &[u8]) -> Option<usize> {
+pub(in crate::format) fn key_length(text: &[u8]) -> Option<usize> {
     const KEY_BYTES_MAX: usize = 64;
     let is_key = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     let length = text.iter().take(KEY_BYTES_MAX + 1).take_while(|byte| is_key(byte)).count();
@@ -203,7 +203,7 @@ fn key_length(text: &[u8]) -> Option<usize> {
 
 /// The offset of the quote that closes the one at the start of a text. An escaped one follows an
 /// odd number of backslashes.
-fn closing_quote(text: &[u8]) -> Option<usize> {
+pub(in crate::format) fn closing_quote(text: &[u8]) -> Option<usize> {
     let mut is_escaped = false;
     text.iter().enumerate().skip(1).find_map(|(at, byte)| {
         let ends = *byte == b'"' && !is_escaped;

@@ -195,7 +195,7 @@ fn port_of_public_list(value: &[u8]) -> Option<&[u8]> {
 }
 
 /// The port after an address.
-fn port_of(value: &[u8]) -> Option<&[u8]> {
+pub(super) fn port_of(value: &[u8]) -> Option<&[u8]> {
     let (host, port) = split_port(value);
     port.filter(|_| is_address(host))
 }

@@ -6,7 +6,7 @@ use super::evidence::{FORWARDED_FOR, FirstValues};
 use crate::field::Field;
 use crate::format::compiled::Format;
 use crate::format::program::head::{
-    ForwardedFields, Head, HeadKind, HeadSink, is_stream, part_at, pod_names, skip_blanks,
+    ForwardedFields, Head, HeadKind, HeadSink, TIME, is_stream, part_at, pod_names, skip_blanks,
 };
 
 /// The parts before some lines, which are of the same kinds in all of them.
@@ -98,7 +98,7 @@ impl HeadSample {
 fn part_text(&(kind, sink): &(HeadKind, HeadSink), format: &Format) -> String {
     let variable = |index: usize| format!("${}", format.extra_fields()[index]);
     let text = match sink {
-        HeadSink::Skip | HeadSink::Time => return "TIME".to_owned(),
+        HeadSink::Skip | HeadSink::Time => return TIME.to_owned(),
         HeadSink::Extra(index) => variable(index),
         HeadSink::Pod { pod, container } => {
             format!("pod/{}/{}", variable(pod), variable(container))

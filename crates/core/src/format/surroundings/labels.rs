@@ -4,7 +4,7 @@
 //! host, any quoted text at the end for `X-Forwarded-For`. If the values of most lines are of another
 //! kind, the format does not fit, although every line matches it.
 
-use super::evidence::{Evidence, FORWARDED_FOR, FirstValues, is_virtual_host};
+use super::evidence::{Evidence, FORWARDED_FOR, FirstValues, is_virtual_host, port_of};
 use crate::field::Field;
 use crate::format::compiled::Format;
 use crate::format::program::Program;
@@ -20,6 +20,8 @@ pub(in crate::format) struct Labels {
     hosts: Option<Share>,
     /// Of a format whose requests have whole URLs.
     urls: Option<Share>,
+    /// The users, of which an address with a port is none.
+    users: Share,
 }
 
 /// The values that are of the kind that the format states, among others.
@@ -56,6 +58,7 @@ impl Labels {
             first_values: begins_with_host(format).then(FirstValues::default),
             hosts: has_host_after_client(format).then(Share::default),
             urls: has_urls(format).then(Share::default),
+            users: Share::default(),
         }
     }
 
@@ -68,6 +71,9 @@ impl Labels {
         }
         if let Some(hosts) = &mut self.hosts {
             hosts.add(record.text(Field::Host).is_some_and(is_full_name));
+        }
+        if let Some(user) = record.text(Field::User).filter(|user| !matches!(*user, b"-" | b"")) {
+            self.users.add(port_of(user).is_none());
         }
         if let (Some(urls), Some(_)) = (&mut self.urls, record.text(Field::Path)) {
             urls.add(record.text(Field::Host).is_some());
@@ -88,6 +94,9 @@ impl Labels {
         }
         if self.hosts.as_ref().is_some_and(Share::contradicts) {
             return Some("the value after the client is not a host in most lines");
+        }
+        if self.users.contradicts() {
+            return Some("the user is an address with a port in most lines");
         }
         if self.urls.as_ref().is_some_and(Share::contradicts) {
             return Some("the requests have no whole URLs in most lines");

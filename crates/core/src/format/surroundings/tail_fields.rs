@@ -186,7 +186,7 @@ fn plain_variable((sink, variable): &(Sink, String)) -> (Sink, String) {
 }
 
 /// The known field of a key in lower case, and its variable in a definition.
-fn known_value(key: &str, evidence: &Evidence) -> Option<(Sink, String)> {
+pub(super) fn known_value(key: &str, evidence: &Evidence) -> Option<(Sink, String)> {
     let upstream = |field, name: &str| {
         evidence.are_nginx_times().then(|| (Sink::UpstreamTimes(field), format!("${name}")))
     };

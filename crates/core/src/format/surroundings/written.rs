@@ -15,7 +15,9 @@ use crate::format::compiled::Format;
 use crate::format::error::FormatError;
 use crate::format::notation::{Variable, variable_at};
 use crate::format::program::Program;
-use crate::format::program::head::{ForwardedFields, Head, HeadKind, HeadSink, PARTS_MAX};
+use crate::format::program::head::{
+    ForwardedFields, Head, HeadKind, HeadSink, PARTS_MAX, TIME,
+};
 use crate::format::program::sink::Sink;
 use crate::format::program::tail::{MORE_VALUES, Tail, TailValues};
 
@@ -173,7 +175,7 @@ impl HeadText<'_> {
         is_name: bool,
         is_last: bool,
     ) -> Result<(HeadKind, HeadSink), FormatError> {
-        if word == HeadKind::Time.name() {
+        if word == TIME {
             return Ok((HeadKind::Time, HeadSink::Skip));
         }
         let inside = |open, close| word.strip_prefix(open).and_then(|it| it.strip_suffix(close));
