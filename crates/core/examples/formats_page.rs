@@ -141,13 +141,31 @@ that the log has. `TIME` is a time that is skipped, `$_` another part. Keyed val
 any order. `weir formats`, `weir report` and the page give this text for a log whose values have no
 names, so that they can be written into it; the lines are then read as they were.
 
-If no format matches a line, a definition is made from the form of the values, such as
+If no format matches a line, and its form does not prove enough to read it (see the next section), a
+definition is made from the form of the values, such as
 `$time_iso8601 $remote_addr $request_method $request_uri $status $extra_1`. Nothing is read with it
 unless someone gives it to `--format` or applies it on the page. A file without times and addresses is
 called what it is: an image, a table, a text.
 
 If most values of a log are not what a format states, such as a virtual host or X-Forwarded-For, the format
 does not match.
+
+## Lines in no known format
+
+If at least half of the first lines have the same text between their values, and each has one time, one
+request, one status and a client, they are read by their form, as the format UNNAMED. `weir formats` shows
+the definition, in which the names can be written. Only what proves itself has a name:
+
+- a time of the common log format, of RFC 3339 or nginx's `$msec`, if there is one place with a time;
+- a request line, in quotes, brackets, between bars or bare;
+- a status that servers send, after the request, under the key `status` or `code`, or as the only such
+  number, and a size right after it;
+- the first address as the client, or the one under a key such as `remote` or `client_ip`;
+- a user agent in quotes, and before it a referer;
+- values under the keys that are listed above, in the form that nginx writes.
+
+Other values are fields under their key, or `extra_1`, `extra_2`. Lines with more than three bare words
+without a meaning are messages, and are not read.
 
 ## JSON
 

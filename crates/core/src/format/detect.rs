@@ -187,13 +187,22 @@ fn surrounded_candidates(
     }
     let sample = sample_lines(best, bytes);
     let mut finder = Finder::default();
+    // What shows in the form of lines alone counts only if no format knows them.
     let is_unknown = best.parsed_lines * 2 < best.lines;
-    let mut tries = wrapper.map(Some).into_iter().chain([None]).map(|wrapper| {
-        let formats = formats_in(wrapper, &sample, is_unknown, &mut finder);
-        let mut found = ranked(&formats, bytes, lines_before);
-        found.retain(|candidate| candidate.parsed_lines > 0);
-        found
-    });
+    let wrappers = wrapper.map(Some).into_iter().chain([None]);
+    let tries = wrappers.flat_map(|wrapper| [(wrapper, false), (wrapper, true)]);
+    let mut tries =
+        tries.filter(|(_, by_form)| is_unknown || !by_form).map(|(wrapper, by_form)| {
+            let formats = formats_in(wrapper, &sample, |lines| match by_form {
+                true => outline_format(lines, !wrapper.is_some_and(Wrapper::has_time))
+                    .into_iter()
+                    .collect(),
+                false => finder.formats(lines.iter().copied()),
+            });
+            let mut found = ranked(&formats, bytes, lines_before);
+            found.retain(|candidate| candidate.parsed_lines > 0);
+            found
+        });
     tries.find(|found| !found.is_empty()).unwrap_or_default()
 }
 
@@ -237,28 +246,18 @@ fn first_lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     lines.filter(|line| !line.is_empty() && line.len() <= LINE_BYTES_MAX).take(LINES_MAX as usize)
 }
 
-/// The formats that are found in lines, inside a wrapper or without one. If the lines are in none and
-/// `is_unknown`, the one that their form shows.
+/// The formats that `find` finds in lines, inside a wrapper or without one.
 fn formats_in(
     wrapper: Option<Wrapper>,
     lines: &[&[u8]],
-    is_unknown: bool,
-    finder: &mut Finder,
+    find: impl FnOnce(&[&[u8]]) -> Vec<Format>,
 ) -> Vec<Arc<Format>> {
-    let mut formats_of = |lines: &[&[u8]]| {
-        let formats = finder.formats(lines.iter().copied());
-        if !formats.is_empty() || !is_unknown {
-            return formats;
-        }
-        let needs_time = !wrapper.is_some_and(Wrapper::has_time);
-        outline_format(lines, needs_time).into_iter().collect()
-    };
     let Some(wrapper) = wrapper else {
-        return formats_of(lines).into_iter().map(Arc::new).collect();
+        return find(lines).into_iter().map(Arc::new).collect();
     };
     let inside: Vec<Vec<u8>> = lines.iter().filter_map(|line| wrapper.inside(line)).collect();
     let inside: Vec<&[u8]> = inside.iter().map(Vec::as_slice).collect();
-    let formats = formats_of(&inside);
+    let formats = find(&inside);
     formats.iter().filter_map(|format| format.wrapped_in(wrapper)).map(Arc::new).collect()
 }
 

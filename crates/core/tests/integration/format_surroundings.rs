@@ -117,7 +117,7 @@ fn mistakes_in_what_stands_around_a_line_are_errors_at_their_place() {
     }
     let format =
         Format::parse("COMBINED and rt=$request_time $_a after TIME $host_name: in CRI").unwrap();
-    assert_eq!(format.name(), "COMBINED and 2 more values after TIME PROGRAM: in CRI");
+    assert_eq!(format.name(), "COMBINED and 2 more values after time and program in CRI");
     assert_eq!(format.extra_fields(), ["_a", "extra_more", "host_name"]);
 }
 

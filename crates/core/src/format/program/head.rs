@@ -180,7 +180,8 @@ pub(in crate::format) fn part_at(line: &[u8], at: usize) -> Option<HeadPart<'_>>
         return part(HeadKind::Name, &rest[..length], after + 1);
     }
     let word = &rest[..length];
-    if let Some(tag) = word.strip_suffix(b":") {
+    let is_tag = word.first().is_some_and(|byte| !byte.is_ascii_digit());
+    if let Some(tag) = word.strip_suffix(b":").filter(|_| is_tag) {
         let name = tag.iter().position(|byte| *byte == b'[').map_or(tag, |end| &tag[..end]);
         return part(HeadKind::Tag, name, length);
     }
@@ -247,10 +248,11 @@ pub(in crate::format) fn time_length(text: &[u8]) -> Option<usize> {
         return Some(11 + clock.len());
     }
     let is_month = first.len() == 3 && month_by_name(first).is_some();
-    let day = text.get(4..6).filter(|_| is_month && is_end(6))?;
-    let is_day = matches!(day, [b' ' | b'0'..=b'3', b'0'..=b'9']);
-    let clock = word(7).filter(|clock| is_day && is_clock(clock))?;
-    Some(7 + clock.len())
+    let day_bytes = if text.get(4) != Some(&b' ') && is_end(5) { 1 } else { 2 };
+    let day = text.get(4..4 + day_bytes).filter(|_| is_month && is_end(4 + day_bytes))?;
+    let is_day = matches!(day, [b' ' | b'0'..=b'3', b'0'..=b'9'] | [b'1'..=b'9']);
+    let clock = word(5 + day_bytes).filter(|clock| is_day && is_clock(clock))?;
+    Some(5 + day_bytes + clock.len())
 }
 
 /// Whether a word is a number of seconds or milliseconds since 1970, from 2001 on.

@@ -8,6 +8,7 @@ use crate::format::compiled::Format;
 use crate::format::program::head::{
     ForwardedFields, Head, HeadKind, HeadSink, TIME, is_stream, part_at, pod_names, skip_blanks,
 };
+use crate::format::program::sink::is_address;
 
 /// The parts before some lines, which are of the same kinds in all of them.
 #[derive(Debug, Default)]
@@ -23,6 +24,8 @@ struct PartSample {
     lines: u64,
     pods: u64,
     streams: u64,
+    /// Words that may be the name of a host: they are no numbers.
+    hosts: u64,
 }
 
 impl HeadSample {
@@ -47,42 +50,38 @@ impl HeadSample {
     /// The format of lines in `format` with these parts before them.
     pub(super) fn put_before(&self, mut format: Format) -> Format {
         let mut forwarded = None;
-        let (mut parts, mut names) = (Vec::new(), PartNames::default());
+        let mut parts = Vec::new();
         let last = self.parts.len().saturating_sub(1);
         for (index, part) in self.parts.iter().enumerate() {
             let next = self.parts.get(index + 1).map(|part| part.kind);
             let is_client = format.fills(Field::Client) && index == last;
-            let (name, sink) = match part.kind {
-                HeadKind::Time => ("time", HeadSink::Skip),
-                HeadKind::Name => {
-                    ("container", HeadSink::Extra(format.add_extra_field("container")))
-                }
-                HeadKind::Tag => ("program", HeadSink::Extra(format.add_extra_field("syslog_tag"))),
-                HeadKind::Bracket if part.pods == part.lines => {
-                    let pod = format.add_extra_field("pod");
-                    let container = format.add_extra_field("container");
-                    ("pod", HeadSink::Pod { pod, container })
-                }
+            let sink = match part.kind {
+                HeadKind::Time => HeadSink::Skip,
+                HeadKind::Name => HeadSink::Extra(format.add_extra_field("container")),
+                HeadKind::Tag => HeadSink::Extra(format.add_extra_field("syslog_tag")),
+                HeadKind::Bracket if part.pods == part.lines => HeadSink::Pod {
+                    pod: format.add_extra_field("pod"),
+                    container: format.add_extra_field("container"),
+                },
                 _ if is_client && part.first_values.are_forwarded() => {
                     let header = format.add_extra_field(FORWARDED_FOR);
                     forwarded =
                         Some(ForwardedFields { header, peer: format.add_extra_field("peer") });
-                    ("X-Forwarded-For", HeadSink::Extra(header))
+                    HeadSink::Extra(header)
                 }
-                HeadKind::Word if next == Some(HeadKind::Tag) => {
-                    ("host", HeadSink::Extra(format.add_extra_field("syslog_host")))
+                HeadKind::Word if next == Some(HeadKind::Tag) && part.hosts == part.lines => {
+                    HeadSink::Extra(format.add_extra_field("syslog_host"))
                 }
                 HeadKind::Word if part.streams == part.lines => {
-                    ("stream", HeadSink::Extra(format.add_extra_field("stream")))
+                    HeadSink::Extra(format.add_extra_field("stream"))
                 }
                 _ => {
-                    let name = format!("extra_before_{}", index + 1);
-                    ("value", HeadSink::Extra(format.add_extra_field(&name)))
+                    HeadSink::Extra(format.add_extra_field(&format!("extra_before_{}", index + 1)))
                 }
             };
-            names.add(name);
             parts.push((part.kind, sink));
         }
+        let names = PartNames::of(&parts, &format);
         let name = format!("{} after {names}", format.name());
         let head: Vec<String> = parts.iter().map(|part| part_text(part, &format)).collect();
         let line = format.suggested_definition().unwrap_or(format.name());
@@ -115,11 +114,33 @@ fn part_text(&(kind, sink): &(HeadKind, HeadSink), format: &Format) -> String {
 
 /// The names of parts in the name of a format: `time, host and program`, `time and 2 values`.
 #[derive(Debug, Default)]
-struct PartNames {
+pub(super) struct PartNames {
     names: Vec<(&'static str, usize)>,
 }
 
 impl PartNames {
+    /// The names of the parts before the lines of a format, which has their fields.
+    pub(super) fn of(parts: &[(HeadKind, HeadSink)], format: &Format) -> Self {
+        let mut names = Self::default();
+        for (kind, sink) in parts {
+            let field = match sink {
+                HeadSink::Extra(index) => format.extra_fields()[*index].as_str(),
+                _ => "",
+            };
+            names.add(match (kind, sink, field) {
+                (HeadKind::Time, ..) => "time",
+                (HeadKind::Name, ..) => "container",
+                (HeadKind::Tag, ..) => "program",
+                (_, HeadSink::Pod { .. }, _) => "pod",
+                (.., FORWARDED_FOR) => "X-Forwarded-For",
+                (.., "syslog_host") => "host",
+                (.., "stream") => "stream",
+                _ => "value",
+            });
+        }
+        names
+    }
+
     fn add(&mut self, name: &'static str) {
         match self.names.last_mut().filter(|(last, _)| *last == name) {
             Some((_, count)) => *count += 1,
@@ -148,7 +169,7 @@ impl fmt::Display for PartNames {
 
 impl PartSample {
     fn new(kind: HeadKind) -> Self {
-        Self { kind, first_values: FirstValues::default(), lines: 0, pods: 0, streams: 0 }
+        Self { kind, first_values: FirstValues::default(), lines: 0, pods: 0, streams: 0, hosts: 0 }
     }
 
     fn add(&mut self, text: &[u8], client: &[u8]) {
@@ -156,5 +177,6 @@ impl PartSample {
         self.first_values.add(text, client);
         self.pods += u64::from(pod_names(text).is_some());
         self.streams += u64::from(is_stream(text));
+        self.hosts += u64::from(is_address(text) || text.iter().any(u8::is_ascii_alphabetic));
     }
 }

@@ -22,6 +22,8 @@ pub(in crate::format) struct Labels {
     urls: Option<Share>,
     /// The users, of which an address with a port is none.
     users: Share,
+    /// The referers, of which a text with a quote before it belongs to a line with quotes.
+    referers: Option<Share>,
 }
 
 /// The values that are of the kind that the format states, among others.
@@ -59,6 +61,7 @@ impl Labels {
             hosts: has_host_after_client(format).then(Share::default),
             urls: has_urls(format).then(Share::default),
             users: Share::default(),
+            referers: program.is_some().then(Share::default),
         }
     }
 
@@ -74,6 +77,11 @@ impl Labels {
         }
         if let Some(user) = record.text(Field::User).filter(|user| !matches!(*user, b"-" | b"")) {
             self.users.add(port_of(user).is_none());
+        }
+        if let (Some(referers), Some(referer)) = (&mut self.referers, record.text(Field::Referer))
+            && referer != b"-"
+        {
+            referers.add(referer.first() != Some(&b'"'));
         }
         if let (Some(urls), Some(_)) = (&mut self.urls, record.text(Field::Path)) {
             urls.add(record.text(Field::Host).is_some());
@@ -97,6 +105,9 @@ impl Labels {
         }
         if self.users.contradicts() {
             return Some("the user is an address with a port in most lines");
+        }
+        if self.referers.as_ref().is_some_and(Share::contradicts) {
+            return Some("the referer begins with a quote in most lines");
         }
         if self.urls.as_ref().is_some_and(Share::contradicts) {
             return Some("the requests have no whole URLs in most lines");

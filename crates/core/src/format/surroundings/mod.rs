@@ -184,8 +184,7 @@ impl Finder {
                 if unknown > 0 && !BASES[base].format.fills(Field::Client) {
                     return None;
                 }
-                let (fields, length) =
-                    self.read(base, &line[start..], head.last() == Some(&HeadKind::Word))?;
+                let (fields, length) = self.read(base, &line[start..], unknown > 0)?;
                 Some((fields, std::cmp::Reverse(base), start + length))
             });
             if let Some((_, std::cmp::Reverse(base), tail)) = best.max() {
@@ -250,6 +249,10 @@ impl Finder {
             return None;
         }
         let begins_with_host = begins_with_host(known.format);
+        // After words, a name of one label is one more of them.
+        if begins_with_host && is_after_words && !host.is_some_and(|host| host.contains(&b'.')) {
+            return None;
+        }
         if let (true, Some(host), Some(client)) =
             (begins_with_host, host, record.text(Field::Client))
         {

@@ -9,15 +9,14 @@
 //! read as a format that was found in a log: keyed values may be missing and in any order.
 
 use super::evidence::FORWARDED_FOR;
+use super::head_fields::PartNames;
 use crate::field::Field;
 use crate::format::catalog::format_by_name;
 use crate::format::compiled::Format;
 use crate::format::error::FormatError;
 use crate::format::notation::{Variable, variable_at};
 use crate::format::program::Program;
-use crate::format::program::head::{
-    ForwardedFields, Head, HeadKind, HeadSink, PARTS_MAX, TIME,
-};
+use crate::format::program::head::{ForwardedFields, Head, HeadKind, HeadSink, PARTS_MAX, TIME};
 use crate::format::program::sink::Sink;
 use crate::format::program::tail::{MORE_VALUES, Tail, TailValues};
 
@@ -127,7 +126,7 @@ fn sink_in(format: &mut Format, variable: Variable) -> Sink {
 /// The format with the parts before its lines that stand in a definition from `at` on.
 fn with_head(definition: &str, at: usize, format: Format) -> Result<Format, FormatError> {
     let mut reader = HeadText { definition, format, forwarded: None };
-    let (mut parts, mut names, mut from) = (Vec::new(), Vec::new(), at);
+    let (mut parts, mut from) = (Vec::new(), at);
     while let Some((start, word)) = word_at(definition, from) {
         from = start + word.len();
         let next = word_at(definition, from);
@@ -136,9 +135,7 @@ fn with_head(definition: &str, at: usize, format: Format) -> Result<Format, Form
         if let Some((bar, _)) = next.filter(|_| is_name) {
             from = bar + 1;
         }
-        let (kind, sink) = reader.part(start, word, is_name, is_last)?;
-        names.push(if reader.forwarded.is_some() { "X-FORWARDED-FOR" } else { kind.name() });
-        parts.push((kind, sink));
+        parts.push(reader.part(start, word, is_name, is_last)?);
     }
     if parts.is_empty() || parts.len() > PARTS_MAX {
         let message = format!(
@@ -147,8 +144,8 @@ fn with_head(definition: &str, at: usize, format: Format) -> Result<Format, Form
         return Err(FormatError::new(definition, at.min(definition.len()), message));
     }
     let HeadText { mut format, forwarded, .. } = reader;
+    let name = format!("{} after {}", format.name(), PartNames::of(&parts, &format));
     format.set_head(Head { parts, forwarded });
-    let name = format!("{} after {}", format.name(), names.join(" "));
     Ok(format.with_name(&name))
 }
 
