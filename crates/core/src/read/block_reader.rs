@@ -34,11 +34,12 @@ use crate::values::{BATCH, Generations, InFlightGuard, Values};
 /// 1. [`Self::read`] parses a block without the shared values, with ids of its own for the values
 ///    that it meets, and returns a [`ReadBlock`];
 /// 2. [`Self::resolve`] finds the shared ids of the values that are new to this reader, and
-///    returns a [`ResolvedBlock`]. If blocks are resolved in their order, the shared ids do not
-///    depend on the number of readers. The step takes time only for new values, and for few of
+///    returns a [`crate::ResolvedBlock`]. If blocks are resolved in their order, the shared ids do
+///    not depend on the number of readers. The step takes time only for new values, and for few of
 ///    them after [`Self::look_up`]. When the memory limit is reached, it also counts the values
 ///    without an id, of which frequent ones get one ([`crate::LateValues`]);
-/// 3. [`Self::seal`] packs the columns with the shared ids, and returns a [`PendingSegment`].
+/// 3. [`Self::seal`] packs the columns with the shared ids, and returns a
+///    [`crate::PendingSegment`].
 ///
 /// [`Self::read_segment`] does all three for a caller that owns the values.
 ///
