@@ -55,13 +55,17 @@ fn definition_of(line: &[u8]) -> Option<String> {
         None if line.contains('\t') => (line, "tabs:", '\t'),
         None => (line, "csv:", ','),
     };
-    let names: Vec<&str> =
-        line.split(separator).map(|name| name.trim_matches('"').trim()).collect();
-    let is_name = |name: &&str| {
+    let names = line.split(separator).map(|name| name.trim_matches('"').trim());
+    let is_name = |name: &str| {
         let is_letter = |letter: char| letter.is_alphanumeric() || "_-.@ ()".contains(letter);
         !name.is_empty() && name.chars().all(is_letter) && name.chars().any(char::is_alphabetic)
     };
-    if names.len() < NAMES_MIN || !names.iter().all(is_name) {
+    // Most lines end here, with their first value.
+    if !names.clone().all(is_name) {
+        return None;
+    }
+    let names: Vec<&str> = names.collect();
+    if names.len() < NAMES_MIN {
         return None;
     }
     let json = format_by_name("JSON")?;
