@@ -11,6 +11,7 @@ mod format_apache;
 mod format_crowdsec;
 mod format_detect;
 mod format_json;
+mod format_labels;
 mod format_nginx;
 mod format_properties;
 mod format_raw_quotes;
