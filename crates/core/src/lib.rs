@@ -96,7 +96,7 @@ pub use aggregate::{
 };
 pub use block::{Block, BlockCutter, BlockLimits, leading_nuls};
 pub use column::{
-    ABSENT, Codes, ColumnRef, Numbers, REMAINDER, RowBits, Segment, Selection, Times,
+    ABSENT, Codes, ColumnRef, Numbers, OffsetDays, REMAINDER, RowBits, Segment, Selection, Times,
 };
 pub use field::{ColumnKind, Field, Unit};
 pub use filter::{

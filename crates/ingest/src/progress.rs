@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::watch;
-use weir_core::{Format, ReadCounts};
+use weir_core::{Format, OffsetDays, ReadCounts};
 use weir_observe::WaitClock;
 use weir_sync::Lock;
 
@@ -73,6 +73,8 @@ struct State {
     /// The number of the block with its first record that has a time, counted over all sources, and
     /// the zone offset of that record in seconds.
     first_offset: Option<(u64, i32)>,
+    /// The offsets of its requests.
+    offset_days: OffsetDays,
     /// All formats that its lines were read with.
     formats: Vec<Arc<Format>>,
     compressed: bool,

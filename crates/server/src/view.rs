@@ -117,8 +117,13 @@ fn notes(
     if answer.offsets_s.len() > 1 {
         let offsets: Vec<String> =
             answer.offsets_s.iter().map(|offset| offset_text(*offset)).collect();
+        let (zone, own) = (&answer.report.time.zone, &answer.report.time.offsets);
+        let how = match own.is_empty() || own.contains(zone) || zone == "UTC" {
+            true => format!("All are shown in {zone}; choose another zone below the chart."),
+            false => format!("They are shown in {zone}, the zone with those of the requests."),
+        };
         notes.push(format!(
-            "The time stamps have different offsets from UTC: {}.",
+            "The time stamps have different offsets from UTC: {}. {how}",
             offsets.join(", ")
         ));
     }

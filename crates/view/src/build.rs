@@ -37,7 +37,7 @@ impl Report {
             bytes_sent: totals.bytes_sent,
             errors: totals.errors,
             format,
-            time: time_range(evaluation),
+            time: time_range(evaluation, values),
             request_time: quantiles(evaluation, Field::RequestTime),
             upstream_time: quantiles(evaluation, Field::UpstreamTime),
             upstream_connect_time: quantiles(evaluation, Field::UpstreamConnectTime),
@@ -187,7 +187,7 @@ fn covering(
     }
 }
 
-fn time_range(evaluation: &Evaluation) -> TimeRange {
+fn time_range(evaluation: &Evaluation, values: &Values) -> TimeRange {
     let utc = Zone::utc();
     let zone = evaluation.zone().unwrap_or(&utc);
     let range = evaluation.totals().time_range_ns;
@@ -195,6 +195,10 @@ fn time_range(evaluation: &Evaluation) -> TimeRange {
         first: range.map(|(first, _)| stamp(first, zone)),
         last: range.map(|(_, last)| stamp(last, zone)),
         zone: zone.name().to_owned(),
+        offsets: values.offset_days().map_or_else(Vec::new, |days| {
+            let name = |offset_s| Zone::fixed(offset_s).name().to_owned();
+            days.offsets_s().into_iter().map(name).collect()
+        }),
     }
 }
 

@@ -209,6 +209,11 @@ pub struct TimeRange {
     pub last: Option<String>,
     /// An IANA name, `UTC`, or an offset such as `+03:30`.
     pub zone: String,
+    /// The offsets from UTC of the times of the log, if they are several. Unless another zone was
+    /// asked for, `zone` is one that has all of them, or else the last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(as = "Option<Vec<String>>", optional))]
+    pub offsets: Vec<String>,
 }
 
 /// Counts over time, in steps of the calendar of the chosen zone.

@@ -139,10 +139,24 @@ pub(crate) fn format_notes(sources: &[SourceSnapshot]) -> Vec<String> {
     merge(&sources.iter().filter_map(complaint).collect::<Vec<_>>())
 }
 
-/// Returns a note about a log whose times have several offsets from UTC.
-pub(crate) fn mixed_offsets(range_s: Option<(i32, i32)>, report: &Report) -> Option<String> {
+/// Returns a note about a log whose times have several offsets from UTC. `own` is its zone, which has
+/// all offsets of the requests unless its name is one of them.
+pub(crate) fn mixed_offsets(
+    range_s: Option<(i32, i32)>,
+    report: &Report,
+    own: Option<&Zone>,
+) -> Option<String> {
     let (least, most) = range_s.filter(|(least, most)| least != most)?;
     let name = |offset_s| Zone::fixed(offset_s).name().to_owned();
+    let (zone, offsets) = (&report.time.zone, &report.time.offsets);
+    let is_own = own.is_some_and(|own| own.name() == zone && !offsets.contains(zone));
+    if is_own {
+        return Some(format!(
+            "the offsets of the requests, {}, are those of {zone}, in which all times are shown; \
+             choose another zone with --tz",
+            offsets.join(" and ")
+        ));
+    }
     Some(format!(
         "the log's times have offsets from {} to {}; all are shown in {}; choose another zone with --tz",
         name(least),

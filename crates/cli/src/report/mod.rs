@@ -11,8 +11,11 @@ use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use weir_core::Zone;
 use weir_ingest::{DataSet, Input, Pipeline, Retention, SourceSnapshot};
-use weir_query::{Evaluator, ParsedQuery, PeriodError, evaluation_by_kind, report_of_fold};
+use weir_query::{
+    Evaluator, ParsedQuery, PeriodError, evaluation_by_kind, log_zone, report_of_fold,
+};
 use weir_view::{IncompleteSource, KindCount, Report, ReportSource};
 
 pub(crate) use arguments::ReportArguments;
@@ -53,7 +56,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
         }
         refuse_input("--html", file, &inputs)?;
     }
-    let mut reading = read(arguments, &inputs, &request)?;
+    let mut reading = read(arguments, &mut inputs, request, &screen)?;
     reading.complaints.splice(0..0, complaints);
     reading.name_sources();
     let Reading { report, sources, .. } = &reading;
@@ -88,7 +91,7 @@ pub(crate) fn print_blocks(arguments: &ReportArguments) -> Result<Exit, Failure>
     let inputs = sources::inputs(&arguments.files)?;
     let (mut inputs, complaints) = sources::find(&inputs, &format);
     let request = ReportRequest::new(arguments, &mut inputs, &screen)?;
-    let mut reading = read(arguments, &inputs, &request)?;
+    let mut reading = read(arguments, &mut inputs, request, &screen)?;
     reading.complaints.splice(0..0, complaints);
     if let Some(blocks) = &reading.report.blocks {
         print(&terminal::draw_blocks(blocks, &screen))?;
@@ -149,11 +152,29 @@ impl Reading {
     }
 }
 
+/// Reads the inputs, and files again if their offsets from UTC have told the zone of the report.
 fn read(
+    arguments: &ReportArguments,
+    inputs: &mut [Input],
+    request: ReportRequest,
+    screen: &Screen,
+) -> Result<Reading, Failure> {
+    let (reading, zone) = read_once(arguments, inputs, &request)?;
+    let may_read_again = arguments.read.tz.is_none() && inputs.iter().all(Input::is_file);
+    let Some(zone) = zone.filter(|zone| may_read_again && zone.name() != reading.report.time.zone)
+    else {
+        return Ok(reading);
+    };
+    let request = ReportRequest::in_zone(arguments, inputs, screen, Some(zone))?;
+    Ok(read_once(arguments, inputs, &request)?.0)
+}
+
+/// Reads the inputs. Also returns the zone of a log that has several offsets from UTC.
+fn read_once(
     arguments: &ReportArguments,
     inputs: &[Input],
     request: &ReportRequest,
-) -> Result<Reading, Failure> {
+) -> Result<(Reading, Option<Zone>), Failure> {
     // The periods are known only after all records are read, so the records have to be kept.
     let retention = if arguments.compare { Retention::Segments } else { Retention::ValuesOnly };
     let options = arguments.read.pipeline_options(retention)?;
@@ -179,7 +200,8 @@ fn read(
         .unwrap_or_else(|| report_of_fold(&answer, &data.values(), &snapshot, &request.query));
     let log_ns = answer.time_range_ns(report.kind.into());
     let mut notes = findings::notes(&snapshot.sources, &report, log_ns);
-    notes.extend(findings::mixed_offsets(answer.offset_range_s(), &report));
+    let zone = data.values().offset_days().is_some().then(|| log_zone(&data.values()));
+    notes.extend(findings::mixed_offsets(answer.offset_range_s(), &report, zone.as_ref()));
     if let Some(census) = census {
         match blocks::read(&census, &data.values(), arguments, inputs, request)? {
             Some(Blocks::Report(blocks)) => report.blocks = Some(*blocks),
@@ -187,7 +209,7 @@ fn read(
             None => {}
         }
     }
-    Ok(Reading { report, sources: snapshot.sources, complaints, notes })
+    Ok((Reading { report, sources: snapshot.sources, complaints, notes }, zone))
 }
 
 /// Returns the report that compares two periods, with the reports about the other kinds of records;

@@ -2,6 +2,7 @@
 
 use std::cell::LazyCell;
 
+use weir_core::Zone;
 use weir_ingest::{FormatChoice, Input};
 use weir_query::{Now, ParsedQuery, WrittenQuery};
 use weir_view::Query;
@@ -31,8 +32,18 @@ impl ReportRequest {
         inputs: &mut [Input],
         screen: &Screen,
     ) -> Result<Self, Failure> {
+        Self::in_zone(arguments, inputs, screen, arguments.read.zone()?)
+    }
+
+    /// The request of these arguments in a zone, or in that of the log's first record.
+    pub(super) fn in_zone(
+        arguments: &ReportArguments,
+        inputs: &mut [Input],
+        screen: &Screen,
+        zone: Option<Zone>,
+    ) -> Result<Self, Failure> {
         let format = arguments.read.format_choice()?;
-        let zone = arguments.read.zone()?;
+        let zone_name = zone.as_ref().map(|zone| zone.name().to_owned());
         // The beginning of the log is read at most once for the zone, and only if a time has no
         // offset.
         let zone = LazyCell::new(|| zone.unwrap_or_else(|| zone::of_log(inputs, &format)));
@@ -43,7 +54,7 @@ impl ReportRequest {
         });
         let query = Query {
             conditions: arguments.conditions.clone(),
-            zone: arguments.read.tz.clone(),
+            zone: arguments.read.tz.clone().or(zone_name),
             top: arguments.top,
             stack: arguments.stack.clone(),
             buckets,

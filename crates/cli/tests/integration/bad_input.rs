@@ -215,8 +215,64 @@ fn different_offsets_are_reported() {
     assert_message(
         &run(["report", text(&path)]),
         0,
-        "the log's times have offsets from -03:30 to +01:00; all are shown in +01:00; choose another zone with --tz",
+        "the log's times have offsets from -03:30 to +01:00; all are shown in -03:30; choose another zone with --tz",
     );
+}
+
+/// Twelve days around the change of the clocks in New York on 13 March 2016, in two files and on
+/// standard input, with an error log whose times have no zone.
+#[test]
+fn a_log_across_a_change_of_the_clocks_has_the_days_of_its_lines() {
+    let mut days = std::collections::BTreeMap::<u32, u64>::new();
+    let mut line_at = |day: u32, hour: u32| {
+        *days.entry(day).or_default() += 1;
+        let offset = if (day, hour) < (13, 3) { "-0500" } else { "-0400" };
+        line(
+            "::1",
+            &format!("{day:02}/Mar/2016:{hour:02}:30:00 {offset}"),
+            "GET / HTTP/1.1",
+            200,
+            "-",
+        )
+    };
+    let hours = (7..19).flat_map(|day| (0..24).map(move |hour| (day, hour)));
+    let lines: Vec<String> =
+        hours.filter(|hour| *hour != (13, 2)).map(|(day, hour)| line_at(day, hour)).collect();
+    let folder = Folder::new();
+    let (first, second) = lines.split_at(100);
+    let first = folder.file("a.log", first.concat().as_bytes());
+    let second = folder.file("b.log", second.concat().as_bytes());
+    let errors =
+        "2016/03/13 04:00:00 [error] 7#7: *1 connect() failed, client: 192.0.2.1, server: a\n";
+    let errors = folder.file("error.log", errors.as_bytes());
+    let by_day = |arguments: &[&str]| {
+        let run = run([&["report", "--json", "--buckets", "12"], arguments].concat());
+        let report: Value = serde_json::from_str(&run.stdout).expect("JSON");
+        let buckets = report["histogram"]["buckets"].as_array().expect("buckets").clone();
+        let counts = buckets.iter().map(|bucket| {
+            let day = bucket["start"].as_str().expect("a time")[8..10].parse().expect("a day");
+            (day, bucket["count"].as_u64().expect("a count"))
+        });
+        (counts.collect::<std::collections::BTreeMap<u32, u64>>(), report, run.stderr)
+    };
+    let (first, second, errors) = (text(&first), text(&second), text(&errors));
+    for arguments in [&[first, second][..], &[second, errors, first]] {
+        let (counts, report, said) = by_day(arguments);
+        assert_eq!(counts, days, "{said}");
+        assert_eq!(report["time"]["zone"], "America/New_York");
+        assert_eq!(report["time"]["offsets"], serde_json::json!(["-05:00", "-04:00"]));
+        assert!(said.contains("-05:00 and -04:00, are those of America/New_York"), "{said}");
+    }
+    // A day is one of the log.
+    let (counts, ..) = by_day(&["--since", "2016-03-13", "--until", "2016-03-13", first, second]);
+    assert_eq!(counts.values().sum::<u64>(), 23);
+    let (counts, report, said) = by_day(&["--tz", "UTC", first, second]);
+    assert_ne!(counts, days);
+    assert_eq!(report["time"]["zone"], "UTC");
+    assert!(said.contains("all are shown in UTC"), "{said}");
+    let (counts, report, said) = by_day(&[first]);
+    assert_eq!((counts.len(), said.as_str()), (5, ""));
+    assert!(report["time"].get("offsets").is_none(), "{report}");
 }
 
 #[test]

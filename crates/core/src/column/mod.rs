@@ -49,6 +49,7 @@
 mod codes;
 mod merge;
 mod numbers;
+mod offset_days;
 mod row_bits;
 mod segment;
 mod selection;
@@ -56,6 +57,7 @@ mod times;
 
 pub use codes::{ABSENT, Codes, REMAINDER};
 pub use numbers::Numbers;
+pub use offset_days::OffsetDays;
 pub use row_bits::RowBits;
 pub use segment::{ColumnRef, Segment};
 pub use selection::Selection;

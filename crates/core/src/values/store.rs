@@ -9,7 +9,7 @@
 use super::dictionary::Dictionary;
 use super::generation::Generations;
 use super::late_values::LateValues;
-use crate::column::REMAINDER;
+use crate::column::{OffsetDays, REMAINDER};
 use crate::schema::{ColumnId, Schema};
 
 /// The distinct values of a data set: its schema, a dictionary for each text column, and a limit on
@@ -48,6 +48,8 @@ pub struct Values {
     known_columns: usize,
     /// The offset of the first record with a time, in seconds east of UTC.
     first_offset_s: Option<i32>,
+    /// See [`Values::offset_days`].
+    offset_days: Option<OffsetDays>,
     pub(crate) generations: Generations,
     pub(super) reuses: u64,
 }
@@ -98,6 +100,7 @@ impl Values {
             free_bytes: 0,
             memory_bytes_max,
             first_offset_s: None,
+            offset_days: None,
             generations: Generations::default(),
             reuses: 0,
         }
@@ -262,6 +265,21 @@ impl Values {
             self.first_offset_s = offset_s;
             self.reuses += 1;
         }
+    }
+
+    /// Returns the days on which requests have which offsets from UTC, if they have several offsets.
+    pub fn offset_days(&self) -> Option<&OffsetDays> {
+        self.offset_days.as_ref()
+    }
+
+    /// Replaces the days of [`Self::offset_days`].
+    pub fn replace_offset_days(&mut self, days: Option<OffsetDays>) {
+        self.offset_days = days;
+    }
+
+    /// Adds further days to those of [`Self::offset_days`].
+    pub fn add_offset_days(&mut self, days: &OffsetDays) {
+        self.offset_days.get_or_insert_default().merge(days);
     }
 
     pub(crate) fn note_offset(&mut self, offset_s: Option<i32>) {

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::watch;
-use weir_core::{Format, PendingSegment, Snapshot, Snapshots, Values};
+use weir_core::{Format, OffsetDays, PendingSegment, RecordKind, Snapshot, Snapshots, Values};
 use weir_sync::{Lock, ReadWriteLock};
 
 use super::read_totals::ReadTotals;
@@ -32,6 +32,8 @@ pub struct DataSet {
     /// Whether the record that determined the zone offset was removed, and no other record with a
     /// time has been read.
     lacks_offset: AtomicBool,
+    /// The offsets of all requests.
+    offset_days: Lock<OffsetDays>,
     /// Blocks appended so far.
     blocks: AtomicU64,
     version: watch::Sender<u64>,
@@ -77,6 +79,7 @@ impl DataSet {
             formats: ReadWriteLock::default(),
             values,
             lacks_offset: AtomicBool::new(false),
+            offset_days: Lock::default(),
             blocks: AtomicU64::new(0),
             version: watch::Sender::new(0),
             counted: OnceLock::new(),
@@ -154,7 +157,14 @@ impl DataSet {
         let first = sources.iter().filter_map(|source| source.first_offset()).min();
         let offset_s = first.map(|(_, offset_s)| offset_s);
         self.lacks_offset.store(offset_s.is_none(), Ordering::Relaxed);
-        self.values_mut().replace_first_offset_s(offset_s);
+        let mut days = OffsetDays::default();
+        sources.iter().for_each(|source| source.add_offset_days_to(&mut days));
+        let several = days.has_several().then(|| days.clone());
+        *self.offset_days.lock() = days;
+        let mut values = self.values_mut();
+        values.replace_first_offset_s(offset_s);
+        values.replace_offset_days(several);
+        drop(values);
         self.report_memory();
         self.touch();
         true
@@ -323,6 +333,7 @@ impl DataSet {
                     self.lacks_offset.store(offset_s.is_none(), Ordering::Relaxed);
                     self.values_mut().replace_first_offset_s(offset_s);
                 }
+                self.note_offset_days(&source, &segments);
                 // Before the segments, so that their consumers find the formats of the source.
                 let bytes = source.count(&counts, offset_end);
                 if let Some(totals) = self.totals.get() {
@@ -335,6 +346,24 @@ impl DataSet {
             None => source.note_gap(),
         }
         source.set_parsed(offset_end);
+    }
+
+    /// Notes the offsets of the requests of a block. The values have them only if there are several,
+    /// so that most blocks need no exclusive access.
+    fn note_offset_days(&self, source: &SourceProgress, segments: &[PendingSegment]) {
+        let mut days = OffsetDays::default();
+        for segment in segments.iter().map(PendingSegment::segment) {
+            if let Some(times) = segment.times().filter(|_| segment.kind() == RecordKind::Request) {
+                days.add(times);
+            }
+        }
+        source.add_offset_days(&days);
+        let mut all = self.offset_days.lock();
+        let had_several = all.has_several();
+        all.merge(&days);
+        if had_several || all.has_several() {
+            self.values_mut().add_offset_days(if had_several { &days } else { &all });
+        }
     }
 
     /// Whether the parsers should pause.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weir_core::Format;
+use weir_core::{Format, OffsetDays};
 
 use super::SourceProgress;
 
@@ -14,6 +14,16 @@ impl SourceProgress {
         if state.first_offset.is_none() {
             state.first_offset = offset_s().map(|offset_s| (block, offset_s));
         }
+    }
+
+    /// Adds the offsets of the requests of a block.
+    pub(crate) fn add_offset_days(&self, days: &OffsetDays) {
+        self.state.lock().offset_days.merge(days);
+    }
+
+    /// Adds the offsets of its requests to others.
+    pub(crate) fn add_offset_days_to(&self, all: &mut OffsetDays) {
+        all.merge(&self.state.lock().offset_days);
     }
 
     /// Returns the number of the block with its first record that has a time, and the zone offset

@@ -136,7 +136,7 @@ impl WrittenQuery {
         values: &Values,
         log_zone: &dyn Fn() -> Zone,
     ) -> Result<ParsedQuery, QueryError> {
-        let checked = self.settled(log_zone).and_then(|settled| {
+        let checked = self.settled_in(values, log_zone).and_then(|settled| {
             settled.question(values)?;
             Ok(settled)
         });
@@ -171,12 +171,27 @@ impl WrittenQuery {
         Ok(settled)
     }
 
-    /// As [`Self::settled`], in the zone of the first record of a data set.
+    /// As [`Self::settled`], in the zone of a data set.
     ///
     /// # Errors
     /// Fails if a time is not valid.
     pub fn settled_for<D: Snapshots>(&self, data: &D) -> Result<ParsedQuery, QueryError> {
-        self.settled(&|| log_zone(&data.values()))
+        let values = data.values();
+        self.settled_in(&values, &|| log_zone(&values))
+    }
+
+    /// As [`Self::settled`]. Times are shown in the zone of the log, too, if it has several offsets.
+    fn settled_in(
+        &self,
+        values: &Values,
+        log_zone: &dyn Fn() -> Zone,
+    ) -> Result<ParsedQuery, QueryError> {
+        if self.query.zone.is_some() || values.offset_days().is_none() {
+            return self.settled(log_zone);
+        }
+        let zone = log_zone();
+        let settled = self.settled(&|| zone.clone())?;
+        Ok(ParsedQuery { zone: Some(zone), ..settled })
     }
 
     /// Returns whether the query selects other records later, because a time in it is relative to

@@ -4,7 +4,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use weir_core::{Values, Zone};
+use weir_core::{OffsetDays, Values, Zone};
 
 /// A zone that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,9 +52,57 @@ pub fn find_zone(name: &str) -> Result<Zone, UnknownZone> {
     table(&zone, title).ok_or_else(unknown)
 }
 
-/// Returns the zone of a log: the offset of its first record with a time, or UTC.
+/// Zones that many logs are written in. They are tried before the others of the database.
+const USUAL: [&str; 16] = [
+    "America/New_York",
+    "America/Chicago",
+    "America/Denver",
+    "America/Los_Angeles",
+    "America/Toronto",
+    "America/Sao_Paulo",
+    "America/Santiago",
+    "Europe/London",
+    "Europe/Berlin",
+    "Europe/Athens",
+    "Europe/Moscow",
+    "Asia/Tehran",
+    "Asia/Jerusalem",
+    "Australia/Sydney",
+    "Pacific/Auckland",
+    "Africa/Cairo",
+];
+
+/// Returns the zone of a log. If its requests have several offsets from UTC, that is the zone that has
+/// all of them, or else the last offset; otherwise the offset of its first record with a time, or UTC.
 pub fn log_zone(values: &Values) -> Zone {
-    values.first_offset_s().map_or_else(Zone::utc, Zone::fixed)
+    let Some(days) = values.offset_days() else {
+        return values.first_offset_s().map_or_else(Zone::utc, Zone::fixed);
+    };
+    zone_of_offsets(days)
+        .unwrap_or_else(|| days.last_offset_s().map_or_else(Zone::utc, Zone::fixed))
+}
+
+/// Returns the zone of the database that has all of these offsets: the machine's own if it has.
+fn zone_of_offsets(days: &OffsetDays) -> Option<Zone> {
+    let has_all = |zone: &TimeZone| {
+        days.are_all(|unix_s| {
+            let time = Timestamp::from_second(unix_s);
+            time.map_or(i32::MAX, |time| zone.to_offset(time).seconds())
+        })
+    };
+    let own = TimeZone::system();
+    if let Some(name) = own.iana_name().filter(|_| has_all(&own)) {
+        return table(&own, name.to_owned());
+    }
+    let mut others: Vec<String> =
+        jiff::tz::db().available().map(|name| name.as_str().to_owned()).collect();
+    // Names of places before abbreviations such as EST5EDT.
+    others.sort_by_key(|name| (!name.contains('/'), name.clone()));
+    let usual = USUAL.into_iter().map(str::to_owned);
+    usual.chain(others).find_map(|name| {
+        let zone = TimeZone::get(&name).ok().filter(has_all)?;
+        table(&zone, name)
+    })
 }
 
 fn table(zone: &TimeZone, title: String) -> Option<Zone> {
@@ -74,7 +122,42 @@ fn offset_zone(text: &str) -> Option<Zone> {
 
 #[cfg(test)]
 mod tests {
-    use super::find_zone;
+    use std::sync::Arc;
+
+    use weir_core::{Block, BlockLimits, BlockReader, Format, OffsetDays, Values};
+
+    use super::{find_zone, zone_of_offsets};
+
+    fn name(times: &[&str]) -> Option<String> {
+        let format = Arc::new(Format::parse("$time_iso8601").unwrap());
+        let mut values = Values::new(1 << 20);
+        let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+        let mut days = OffsetDays::default();
+        for time in times {
+            let block = Block::new(format!("{time}\n").into_bytes());
+            days.add(reader.read_segment(&block, 0, &mut values).times().unwrap());
+        }
+        zone_of_offsets(&days).map(|zone| zone.name().to_owned())
+    }
+
+    #[test]
+    fn a_zone_is_found_by_its_changes() {
+        let new_york = ["2016-03-13T01:59:59-05:00", "2016-03-13T03:00:00-04:00"];
+        assert_eq!(name(&new_york).as_deref(), Some("America/New_York"));
+        let berlin = ["2025-03-30T01:59:59+01:00", "2025-03-30T03:00:00+02:00"];
+        assert_eq!(name(&berlin).as_deref(), Some("Europe/Berlin"));
+        let lord_howe = ["2024-07-01T00:00:00+10:30", "2025-01-01T00:00:00+11:00"];
+        assert_eq!(name(&lord_howe).as_deref(), Some("Australia/LHI"));
+        for times in [
+            // The clocks of no zone were set then, or so far.
+            &["2016-03-12T01:59:59-05:00", "2016-03-12T03:00:00-04:00"][..],
+            &["2016-03-13T01:59:59-05:00", "2016-03-13T03:00:00+02:00"],
+            &["2016-03-13T01:59:59-03:30", "2016-03-13T03:00:00+01:00"],
+            &[new_york[0], new_york[1], "2016-03-20T00:00:00Z"],
+        ] {
+            assert_eq!(name(times), None, "{times:?}");
+        }
+    }
 
     #[test]
     fn zones_are_found_by_name_and_offset() {

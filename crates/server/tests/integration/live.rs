@@ -327,7 +327,8 @@ async fn a_note_names_the_remedy() {
     let remedies = Remedies { unknown_format: "Turn it around.".to_owned(), ..Remedies::default() };
     let (server, session) =
         TestServer::start_pinned(ServerOptions { remedies, ..ServerOptions::default() }).await;
-    server.upload(session.id()).await.send_file("a", b"no known format\n", 16).await;
+    let line = "2025-12-17 09:03:01 192.0.2.7 no known format\n";
+    server.upload(session.id()).await.send_file("a", line.as_bytes(), 16).await;
     let mut live = server.live(session.id()).await;
     let view = live.view_where(|view| view.complete).await;
     let note = "could be parsed in a known format.";
@@ -336,7 +337,7 @@ async fn a_note_names_the_remedy() {
     assert_eq!(view.notes, [&*on_page]);
     // The page takes no format of what is still being read.
     let mut upload = server.upload(session.id()).await;
-    let lines = "still no known format\n".repeat(20_000);
+    let lines = line.repeat(20_000);
     upload.request_begin_of("b", None, None).await;
     upload.ready().await;
     upload.send(lines.as_bytes(), 1 << 16).await;

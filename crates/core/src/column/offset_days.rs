@@ -1,0 +1,177 @@
+//! The offsets from UTC that the times of a log have on each day.
+//!
+//! A zone changes its offset at most once a day. So it has all offsets of a log if it has each one at
+//! the first and the last time of each day at which the log has it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::times::Times;
+
+const DAY_S: i64 = 86_400;
+const SECOND_NS: i64 = 1_000_000_000;
+
+/// The most entries: a log of 40 years has half as many.
+const ENTRIES_MAX: usize = 32_768;
+
+/// On which days the times of a log have which offsets from UTC.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use weir_core::{Block, BlockLimits, BlockReader, Format, OffsetDays, Values};
+///
+/// let format = Arc::new(Format::parse("$time_iso8601 $status")?);
+/// let mut values = Values::new(1 << 20);
+/// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+/// let lines = "2016-03-13T01:59:59-05:00 200\n2016-03-13T03:00:00-04:00 200\n";
+/// let segment = reader.read_segment(&Block::new(lines.into()), 0, &mut values);
+///
+/// let mut days = OffsetDays::default();
+/// days.add(segment.times().unwrap());
+/// assert_eq!(days.offsets_s(), [-18_000, -14_400]);
+/// assert_eq!(days.last_offset_s(), Some(-14_400));
+/// let new_york = |unix_s| if unix_s < 1_457_852_400 { -18_000 } else { -14_400 };
+/// assert!(days.are_all(new_york) && !days.are_all(|_| -18_000));
+/// # Ok::<(), weir_core::FormatError>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OffsetDays {
+    /// The first and the last time, in seconds since 1970, by day since 1970 and offset in seconds.
+    times_s: BTreeMap<(i64, i32), (i64, i64)>,
+    /// Whether some were left out, because there are too many.
+    is_partial: bool,
+}
+
+impl OffsetDays {
+    /// Adds the times of a segment.
+    ///
+    /// In constant time if all have the same offset and are of one day.
+    pub fn add(&mut self, times: &Times) {
+        let (first_ns, last_ns) = times.range_ns();
+        let (first_s, last_s) = (first_ns.div_euclid(SECOND_NS), last_ns.div_euclid(SECOND_NS));
+        let is_one_day = first_s.div_euclid(DAY_S) == last_s.div_euclid(DAY_S);
+        if let Some(offset_s) = times.constant_offset_s().filter(|_| is_one_day) {
+            return self.widen((first_s.div_euclid(DAY_S), offset_s), (first_s, last_s));
+        }
+        // Most rows are of the same day as the row before.
+        let mut own: Option<((i64, i32), (i64, i64))> = None;
+        for row in 0..times.offsets().codes().rows() {
+            let Some(time) = times.get(row) else { continue };
+            let unix_s = time.unix_ns.div_euclid(SECOND_NS);
+            let key = (unix_s.div_euclid(DAY_S), time.offset_s);
+            match &mut own {
+                Some((own, (first, last))) if *own == key => {
+                    (*first, *last) = (unix_s.min(*first), unix_s.max(*last));
+                }
+                _ => {
+                    if let Some((key, range)) = own.replace((key, (unix_s, unix_s))) {
+                        self.widen(key, range);
+                    }
+                }
+            }
+        }
+        if let Some((key, range)) = own {
+            self.widen(key, range);
+        }
+    }
+
+    /// Adds those of other times.
+    pub fn merge(&mut self, other: &Self) {
+        self.is_partial |= other.is_partial;
+        for (key, range) in &other.times_s {
+            self.widen(*key, *range);
+        }
+    }
+
+    fn widen(&mut self, key: (i64, i32), (from, until): (i64, i64)) {
+        if self.times_s.len() == ENTRIES_MAX && !self.times_s.contains_key(&key) {
+            self.is_partial = true;
+            return;
+        }
+        let (first, last) = self.times_s.entry(key).or_insert((from, until));
+        (*first, *last) = ((*first).min(from), (*last).max(until));
+    }
+
+    /// Whether there are several offsets.
+    pub fn has_several(&self) -> bool {
+        let mut offsets = self.times_s.keys().map(|(_, offset_s)| offset_s);
+        let first = offsets.next();
+        offsets.any(|offset_s| Some(offset_s) != first)
+    }
+
+    /// The distinct offsets in seconds east of UTC, ascending.
+    pub fn offsets_s(&self) -> Vec<i32> {
+        let distinct: BTreeSet<i32> = self.times_s.keys().map(|(_, offset_s)| *offset_s).collect();
+        distinct.into_iter().collect()
+    }
+
+    /// The offset of the latest time.
+    pub fn last_offset_s(&self) -> Option<i32> {
+        let latest = self.times_s.iter().max_by_key(|(_, (_, last_s))| *last_s);
+        latest.map(|((_, offset_s), _)| *offset_s)
+    }
+
+    /// Whether all offsets are those of a zone, which has `offset_s` at a time in seconds since 1970.
+    ///
+    /// `false` if there were too many days.
+    pub fn are_all(&self, offset_s: impl Fn(i64) -> i32) -> bool {
+        let is_own = |((_, own_s), (first_s, last_s)): (&(i64, i32), &(i64, i64))| {
+            offset_s(*first_s) == *own_s && offset_s(*last_s) == *own_s
+        };
+        !self.is_partial && self.times_s.iter().all(is_own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DAY_S, ENTRIES_MAX, OffsetDays, SECOND_NS};
+    use crate::column::Times;
+
+    fn times(rows: &[(i64, i32)]) -> Times {
+        let instants: Vec<u64> =
+            rows.iter().map(|(unix_s, _)| Times::encode_instant(unix_s * SECOND_NS)).collect();
+        let offsets: Vec<u64> = rows.iter().map(|(_, it)| Times::encode_offset(*it)).collect();
+        Times::pack(&instants, &offsets).expect("times")
+    }
+
+    /// Every split of the rows into segments gives the same days.
+    #[test]
+    fn the_segments_of_a_log_do_not_matter() {
+        let rows: Vec<(i64, i32)> = (0..200)
+            .map(|row| {
+                let unix_s = row * 7_001 - 40_000;
+                (unix_s, if (30..90).contains(&row) || row == 150 { 3_600 } else { 7_200 })
+            })
+            .collect();
+        let mut whole = OffsetDays::default();
+        whole.add(&times(&rows));
+        assert_eq!((whole.offsets_s(), whole.has_several()), (vec![3_600, 7_200], true));
+        let has = |unix_s: i64| rows.iter().find(|row| row.0 == unix_s).map_or(0, |row| row.1);
+        assert!(whole.are_all(has));
+        assert!(!whole.are_all(|unix_s| if unix_s == rows[150].0 { 7_200 } else { has(unix_s) }));
+        for size in [1, 2, 3, 50] {
+            let mut parts = OffsetDays::default();
+            for rows in rows.chunks(size) {
+                let mut part = OffsetDays::default();
+                part.add(&times(rows));
+                parts.merge(&part);
+            }
+            assert_eq!(parts, whole, "{size}");
+        }
+    }
+
+    #[test]
+    fn a_log_of_too_many_days_has_no_zone() {
+        let days = |count: i64| {
+            let mut days = OffsetDays::default();
+            (0..count).for_each(|day| days.add(&times(&[(day * DAY_S, 0)])));
+            days
+        };
+        let most = ENTRIES_MAX as i64;
+        assert!(days(most).are_all(|_| 0));
+        assert!(!days(most + 1).are_all(|_| 0));
+        assert!(!days(1).has_several());
+        assert_eq!(OffsetDays::default().last_offset_s(), None);
+    }
+}
