@@ -109,8 +109,8 @@ pub use format::{
     BlockFormats, Candidate, ClientChoice, CompanionSearch, Detection, FollowedFormat, Format,
     FormatChoice, FormatError, FormatFinding, FormatNotes, FormatSpan, FormatTracker, LineDetector,
     LineMismatch, LineOptions, LineOutcome, LineParser, LogReader, Mismatch, RecordLayout,
-    SuggestedFormat, TextKind, TrackerOptions, Wrapper, absent_keys, detect, format_by_name,
-    format_notes, known_formats, suggest_format, try_format, with_log_year,
+    SuggestedFormat, TextKind, TrackerOptions, Wrapper, YearOrigin, YearReference, absent_keys,
+    detect, format_by_name, format_notes, known_formats, suggest_format, try_format, with_log_year,
 };
 pub use line::{Line, Lines};
 pub use read::{BlockReader, LeftLines, ReadBlock, ResolvedBlock, UnparsedLine};

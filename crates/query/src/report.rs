@@ -6,7 +6,7 @@ use weir_core::{
     Evaluation, EvaluationByKind, LogSource, ReadCounts, STATUS_CLASS, Snapshot, Values,
 };
 use weir_view::{
-    FormatCount, IncompleteSource, KindCount, RecordKind, Report, Timeline, main_kind,
+    FormatCount, IncompleteSource, KindCount, RecordKind, Report, Timeline, YearSource, main_kind,
 };
 
 use crate::counter::CountedAggregates;
@@ -121,11 +121,23 @@ pub(crate) fn plain_report<S: LogSource>(
     let counts = ReadCounts::of_all(&snapshot.sources);
     let format = weir_view::Format::of_sources(&snapshot.sources);
     let formats = FormatCount::of_sources(&snapshot.sources);
-    Report::new(timeline.own, values, &counts, format, query.top)
+    let mut report = Report::new(timeline.own, values, &counts, format, query.top)
         .with_timeline(timeline, values)
         .with_formats(formats)
         .of_kind(kind, kinds)
-        .of_formats(&snapshot.formats, query.field_names())
+        .of_formats(&snapshot.formats, query.field_names());
+    report.time.year_from = year_source(&snapshot.sources, kind);
+    report
+}
+
+/// Returns where the years of a kind of records come from, if some sources have none: the least
+/// certain origin.
+fn year_source<S: LogSource>(sources: &[S], kind: RecordKind) -> Option<YearSource> {
+    let formats = sources.iter().flat_map(LogSource::records_by_format);
+    let own = formats.filter(|(format, records)| {
+        *records > 0 && format.lacks_year() && RecordKind::from(format.kind()) == kind
+    });
+    own.filter_map(|(format, _)| Some(format.year()?.origin.into())).max()
 }
 
 /// Returns the sources that were not read completely.

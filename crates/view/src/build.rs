@@ -199,6 +199,7 @@ fn time_range(evaluation: &Evaluation, values: &Values) -> TimeRange {
             let name = |offset_s| Zone::fixed(offset_s).name().to_owned();
             days.offsets_s().into_iter().map(name).collect()
         }),
+        year_from: None,
     }
 }
 

@@ -89,7 +89,9 @@ pub use panel::{
 };
 pub use program::{CallProfile, FunctionCalls, NamedStack, ThreadStacks};
 pub use query::{Clause, NormalFilter, Operator, Query};
-pub use report::{Bucket, Format, FormatCount, Histogram, Quantiles, Report, TimeRange, TopRow};
+pub use report::{
+    Bucket, Format, FormatCount, Histogram, Quantiles, Report, TimeRange, TopRow, YearSource,
+};
 pub use route::{Passed, PassedRates, Route, RouteShare, RouteStage, RouteStageKind, SlowestStage};
 pub use row_value::RowValue;
 pub use rule_comparison::{KeySet, RuleComparison, RuleSide};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use weir_core::Field;
+use weir_core::{Field, YearOrigin};
 
 use crate::blocks::BlocksReport;
 use crate::comparison::Comparison;
@@ -214,6 +214,47 @@ pub struct TimeRange {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "typescript", ts(as = "Option<Vec<String>>", optional))]
     pub offsets: Vec<String>,
+    /// Where the year comes from, if the times of the log are written without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub year_from: Option<YearSource>,
+}
+
+/// Where the year of times comes from that are written without one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum YearSource {
+    /// It was stated.
+    Stated,
+    /// A day in the name of the file.
+    Name,
+    /// The time at which the file was last written.
+    Written,
+    /// The time at which the log was read.
+    Read,
+}
+
+impl YearSource {
+    /// What a person should know of a year that may be wrong; `None` for the others.
+    pub fn doubt(self) -> Option<&'static str> {
+        match self {
+            Self::Stated | Self::Name => None,
+            Self::Written => Some("the year is that of the file's last change"),
+            Self::Read => Some("the year is the present one"),
+        }
+    }
+}
+
+impl From<YearOrigin> for YearSource {
+    fn from(origin: YearOrigin) -> Self {
+        match origin {
+            YearOrigin::Stated => Self::Stated,
+            YearOrigin::Name => Self::Name,
+            YearOrigin::Written => Self::Written,
+            YearOrigin::Clock => Self::Read,
+        }
+    }
 }
 
 /// Counts over time, in steps of the calendar of the chosen zone.

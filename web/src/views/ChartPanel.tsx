@@ -16,6 +16,7 @@ import { count, plural, share } from "../format/number";
 import { visible } from "../format/text";
 import { rangeText } from "../format/time";
 import type { Report } from "../generated/Report";
+import type { YearSource } from "../generated/YearSource";
 import { shareCounted } from "../state/rows";
 import { hasFilter } from "../state/state";
 import { blocks, question, state } from "../state/store";
@@ -47,6 +48,7 @@ export function ChartPanel({ report, complete }: { report: Report; complete: boo
         />
         <OverlayButton report={report} stated={stated} />
         <ZonePicker shown={report.time.zone} />
+        <YearDoubt from={report.time.year_from} />
         {kinds.length === 1 && <StackSelect report={report} />}
       </div>
       <Chart
@@ -152,5 +154,17 @@ function NoChart({ report, complete }: { report: Report; complete: boolean }) {
   }
   return (
     <p class="no-chart">{complete ? `No ${one} was read.` : "Waiting for the first lines…"}</p>
+  );
+}
+
+/** That the year of the times may be wrong, because the log has none. */
+function YearDoubt({ from }: { from: YearSource | undefined }) {
+  if (from !== "written" && from !== "read") return null;
+  return (
+    <span class="muted" data-testid="year-doubt" title="In a terminal, --year states it.">
+      {from === "written"
+        ? "the year is that of the file’s last change"
+        : "the log has no year; the present one is taken"}
+    </span>
   );
 }

@@ -42,6 +42,12 @@ pub(crate) struct FormatArguments {
     /// counts only on connections from them
     #[arg(long = "trust", value_name = "NETWORK", value_parser = parse_network)]
     trusted: Vec<AddressBlock>,
+
+    /// The year of the first line of each file, for times that are written without one, as syslog
+    /// writes them; a line of an earlier month than the one before is of the next year [default:
+    /// from a day in the file's name, or else from when the file was last written]
+    #[arg(long, value_name = "YEAR", value_parser = clap::value_parser!(i32).range(1970..=2261))]
+    year: Option<i32>,
 }
 
 /// Parses a network, or a single address.
@@ -106,6 +112,7 @@ impl FormatArguments {
     fn line_options(&self) -> Option<LineOptions> {
         let is_chosen = self.client.is_some() || !self.trusted.is_empty();
         let choice = || ClientChoice::new(self.client.clone(), self.trusted.clone());
-        is_chosen.then(|| LineOptions { client: Some(choice()) })
+        let options = LineOptions { client: is_chosen.then(choice), year: self.year };
+        (options != LineOptions::default()).then_some(options)
     }
 }

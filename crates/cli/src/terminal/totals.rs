@@ -1,7 +1,7 @@
 //! The first lines: sources, period and totals.
 
 use weir_ingest::SourceSnapshot;
-use weir_view::{FormatCount, IncompleteSource, Quantiles, Report};
+use weir_view::{FormatCount, IncompleteSource, Quantiles, Report, YearSource};
 
 use super::Screen;
 use super::style::{Painter, Style};
@@ -140,7 +140,9 @@ fn period(report: &Report) -> Option<String> {
     let first = LocalTime::parse(report.time.first.as_deref()?)?;
     let last = LocalTime::parse(report.time.last.as_deref()?)?;
     let length_s = (last.local_s() - first.local_s()).unsigned_abs();
-    Some(format!("{} to {} ({})", first.full(), last.full(), span(length_s)))
+    let doubt = report.time.year_from.and_then(YearSource::doubt);
+    let doubt = doubt.map_or_else(String::new, |doubt| format!("; {doubt}, see --year"));
+    Some(format!("{} to {} ({}{doubt})", first.full(), last.full(), span(length_s)))
 }
 
 fn quantile_words(quantiles: &Quantiles) -> String {

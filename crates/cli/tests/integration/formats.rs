@@ -252,6 +252,52 @@ fn the_client_is_found_behind_what_stands_before_it() {
 }
 
 #[test]
+fn the_year_of_lines_without_one_is_stated_or_in_the_name() {
+    let folder = Folder::new();
+    let line = |time: &str| {
+        format!(
+            "{time} web kernel: [1.5] [UFW BLOCK] IN=eth0 OUT= SRC=192.0.2.7 DST=192.0.2.1 LEN=40 \
+             PROTO=TCP SPT=1 DPT=2\n"
+        )
+    };
+    let lines = [line("Nov 30 10:00:00"), line("Jan  2 11:00:00")].concat();
+    let report = |name: &str, options: &[&str]| {
+        let log = folder.file(name, lines.as_bytes());
+        let json = run([&["report", "--json"], options, &[text(&log)]].concat());
+        let report: Value = serde_json::from_str(&json.stdout).expect("JSON");
+        let shown = run([&["report"], options, &[text(&log)]].concat()).stdout;
+        (report["time"].clone(), shown)
+    };
+    let named = ["2022-11-30T10:00:00Z", "2023-01-02T11:00:00Z"];
+    for (name, options, times, from) in [
+        ("kern-20230105.log", &[][..], named, "name"),
+        ("kern.log.2023-01-02", &[], named, "name"),
+        (
+            "kern-20230105.log",
+            &["--year", "2019"],
+            ["2019-11-30T10:00:00Z", "2020-01-02T11:00:00Z"],
+            "stated",
+        ),
+        (
+            "kern.log",
+            &["--year", "2019", "--format", "firewall"],
+            ["2019-11-30T10:00:00Z", "2020-01-02T11:00:00Z"],
+            "stated",
+        ),
+    ] {
+        let (time, shown) = report(name, options);
+        assert_eq!((&time["first"], &time["last"]), (&times[0].into(), &times[1].into()), "{name}");
+        assert_eq!(time["year_from"], from, "{name}");
+        assert!(!shown.contains("--year"), "{shown}");
+    }
+    let (time, shown) = report("kern.log", &[]);
+    assert_eq!(time["year_from"], "written");
+    assert!(shown.contains("; the year is that of the file's last change, see --year)"), "{shown}");
+    let log = folder.file("kern.log", lines.as_bytes());
+    assert_eq!(run(["report", "--year", "1492", text(&log)]).code, 2);
+}
+
+#[test]
 fn the_client_behind_a_balancer_is_chosen_alike_by_all_commands() {
     let folder = Folder::new();
     let line = |peer: &str, header: &str| {

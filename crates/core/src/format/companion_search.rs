@@ -19,7 +19,7 @@ use super::detect::fields_filled;
 use super::program::wrapper::Wrapper;
 use super::read::line_parser::LineParser;
 use super::surroundings::Labels;
-use super::tracker::with_log_year;
+use super::tracker::{YearReference, reference_of_year, with_log_year};
 
 /// Longer lines are not examined. Servers refuse heads of requests over 8 KiB by default, and a line
 /// has few parts of a head.
@@ -121,8 +121,8 @@ fn fields_of(parser: &mut LineParser, line: &[u8], text: &mut Vec<u8>) -> Option
 /// Memory is seven formats, and one for each known format of which one line was seen.
 #[derive(Debug, Clone, Default)]
 pub struct CompanionSearch {
-    /// When the log was last written, in seconds since 1970.
-    written_s: Option<i64>,
+    /// See [`crate::TrackerOptions::year`].
+    year: Option<YearReference>,
     joined: Vec<Arc<Format>>,
     /// Formats of which one line was seen that may be torn.
     seen: Vec<Arc<Format>>,
@@ -135,10 +135,10 @@ impl CompanionSearch {
     /// known formats again and again.
     pub const LINES_IN_VAIN_MAX: u64 = 4_096;
 
-    /// A search at the start of a log. `written_s`, when the log was last written in seconds since
-    /// 1970, determines the year of times without one; without it the current time does.
-    pub fn new(written_s: Option<i64>) -> Self {
-        Self { written_s, ..Self::default() }
+    /// A search at the start of a log. `year` determines the year of times without one, if none was
+    /// stated; without it the current time does.
+    pub fn new(year: Option<YearReference>) -> Self {
+        Self { year, ..Self::default() }
     }
 
     /// The companions of a log: `first` were found in its first lines, and then come those that
@@ -194,7 +194,8 @@ impl CompanionSearch {
         };
         let joining = with_options(joining.clone(), own.line_options());
         let joining = Format::with_any_user(&joining);
-        let joining = with_log_year(joining, self.written_s, now_s);
+        let stated = || own.line_options().and_then(|options| reference_of_year(options.year?));
+        let joining = with_log_year(joining, own.year().or_else(stated).or(self.year), now_s);
         self.joined.push(joining.clone());
         Some(joining)
     }

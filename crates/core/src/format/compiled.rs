@@ -22,6 +22,7 @@ use super::program::head::Head;
 use super::program::json::{Envelope, UNREAD_MEMBERS};
 use super::program::tail::MORE_VALUES;
 use super::program::wrapper::Wrapper;
+use super::tracker::YearReference;
 use crate::field::Field;
 use crate::record::{FieldAccessor, RecordFields, UnknownField};
 use crate::schema::RecordKind;
@@ -63,7 +64,7 @@ pub struct Format {
     /// Each once, in column order.
     fields: Vec<Field>,
     program: Program,
-    year_reference_s: Option<i64>,
+    year: Option<YearReference>,
     wrapper: Option<Wrapper>,
     /// The index of the first extra field of the wrapper.
     wrapper_extra: usize,
@@ -99,7 +100,7 @@ impl Format {
             extra_fields,
             fields,
             program,
-            year_reference_s: None,
+            year: None,
             wrapper: None,
             wrapper_extra: 0,
             envelopes: Vec::new(),

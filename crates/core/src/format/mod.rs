@@ -86,6 +86,6 @@ pub use read::line_parser::LineParser;
 pub use read::log_reader::{LineOutcome, LogReader};
 pub use tracker::{
     BlockFormats, FormatChoice, FormatFinding, FormatSpan, FormatTracker, TrackerOptions,
-    with_log_year,
+    YearOrigin, YearReference, with_log_year,
 };
 pub use unread::TextKind;

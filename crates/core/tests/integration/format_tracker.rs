@@ -6,7 +6,7 @@ use proptest::prelude::{Just, Strategy, any, proptest};
 use proptest::{prop_assert_eq, prop_oneof};
 use weir_core::{
     FollowedFormat, Format, FormatChoice, FormatTracker, LineOutcome, LineParser, Lines, LogReader,
-    Record, Timestamp, TrackerOptions, format_by_name, format_rfc3339,
+    Record, Timestamp, TrackerOptions, YearOrigin, YearReference, format_by_name, format_rfc3339,
 };
 use weir_testkit::lines::{caddy, combined, many, noise};
 
@@ -30,7 +30,7 @@ struct Feed {
 
 impl Feed {
     fn new(watches_drift: bool) -> Self {
-        let options = TrackerOptions { written_s: None, watches_drift };
+        let options = TrackerOptions { year: None, watches_drift };
         let tracker = FormatTracker::new(FormatChoice::Detect, options, 0);
         let (counts, name) = (Counts::default(), String::new());
         Self { tracker, counts, offset: 0, name, changes: Vec::new() }
@@ -291,7 +291,8 @@ fn detection_ends_after_sixteen_mebibytes() {
 fn years_come_from_the_log_and_else_from_the_clock() {
     let line = "Dec 17 09:03:01 host kernel: [UFW BLOCK] IN=eth0 OUT= SRC=192.0.2.1 LEN=40\n";
     for (written_s, expected) in [(None, Some(1_000_000_000)), (Some(5), Some(5))] {
-        let options = TrackerOptions { written_s, watches_drift: false };
+        let year = written_s.map(|unix_s| YearReference { unix_s, origin: YearOrigin::Written });
+        let options = TrackerOptions { year, watches_drift: false };
         let mut tracker = FormatTracker::new(FormatChoice::Detect, options, 7);
         let formats = tracker.track(line.as_bytes(), 1_000_000_000);
         assert_eq!(formats.spans[0].format.name(), "FIREWALL");

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, MutexGuard};
 
-use weir_core::CompanionSearch;
+use weir_core::{CompanionSearch, YearReference};
 use weir_sync::Lock;
 
 use crate::clock::Clock;
@@ -17,8 +17,8 @@ pub(crate) struct LateCompanions {
 
 impl LateCompanions {
     /// A search at the start of a source; see [`CompanionSearch::new`].
-    pub(crate) fn new(written_s: Option<i64>, clock: Arc<dyn Clock>) -> Self {
-        Self { search: Lock::new(CompanionSearch::new(written_s)), clock }
+    pub(crate) fn new(year: Option<YearReference>, clock: Arc<dyn Clock>) -> Self {
+        Self { search: Lock::new(CompanionSearch::new(year)), clock }
     }
 
     /// Locks the search.

@@ -18,10 +18,11 @@ use std::sync::Arc;
 use weir_core::{BlockLimits, FormatTracker, TrackerOptions};
 
 use self::assembler::BlockAssembler;
-use crate::clock::{Clock, seconds_since_1970};
+use crate::clock::Clock;
 use crate::error::StopReason;
 use crate::progress::{SourceEnd, SourceProgress};
 use crate::queue::{BlockQueue, Job, LateCompanions};
+use crate::source::year_of_log;
 
 /// Writes the bytes of one source.
 ///
@@ -45,14 +46,14 @@ impl SourceWriter {
         destination: Arc<dyn Destination>,
         limits: BlockLimits,
     ) -> Self {
-        let SourceOptions { format, written, watches_drift, clock, .. } = options;
-        let written_s = written.map(seconds_since_1970);
-        let tracker_options = TrackerOptions { written_s, watches_drift };
+        let SourceOptions { name, format, written, watches_drift, clock, .. } = options;
+        let year = year_of_log(&name, written);
+        let tracker_options = TrackerOptions { year, watches_drift };
         let tracker = FormatTracker::new(format, tracker_options, clock.unix_s());
         if tracker.is_known() {
             progress.set_format(tracker.format().clone(), None);
         }
-        let late_companions = Arc::new(LateCompanions::new(written_s, clock.clone()));
+        let late_companions = Arc::new(LateCompanions::new(year, clock.clone()));
         Self {
             assembler: BlockAssembler::new(limits, clock.clone()),
             tracker,

@@ -9,7 +9,7 @@ mod text;
 use std::path::Path;
 
 use weir_ingest::SourceSnapshot;
-use weir_view::{Comparison, IncompleteSource, Period, Report};
+use weir_view::{Comparison, IncompleteSource, Period, Report, YearSource};
 
 use super::findings;
 use crate::display::{bytes, change, duration, lower_bound, separated, share};
@@ -141,12 +141,14 @@ fn subtitle(report: &Report) -> String {
 }
 
 fn period(report: &Report) -> String {
+    let doubt = report.time.year_from.and_then(YearSource::doubt);
     match (&report.time.first, &report.time.last) {
         (Some(first), Some(last)) => format!(
-            "<p>{} to {}, times in {}</p>\n",
+            "<p>{} to {}, times in {}{}</p>\n",
             time(first),
             time(last),
-            safe(&report.time.zone)
+            safe(&report.time.zone),
+            doubt.map_or_else(String::new, |doubt| format!("; {doubt}"))
         ),
         _ => String::new(),
     }

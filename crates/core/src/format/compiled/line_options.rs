@@ -10,6 +10,8 @@ use super::client_choice::ClientChoice;
 pub struct LineOptions {
     /// Which address is the client.
     pub client: Option<ClientChoice>,
+    /// The year of the first line of each source, for times without one.
+    pub year: Option<i32>,
 }
 
 /// Gives a format the options of all lines, if there are some and it has not got them.

@@ -1,6 +1,7 @@
 //! What the times of a format's lines lack.
 
 use super::Format;
+use crate::format::tracker::{YearOrigin, YearReference};
 
 impl Format {
     /// The same format for a log that has no line much later than `unix_s`, in seconds since
@@ -26,13 +27,23 @@ impl Format {
     /// # Ok::<(), weir_core::FormatError>(())
     /// ```
     pub fn with_year_reference(mut self, unix_s: i64) -> Self {
-        self.year_reference_s = Some(unix_s);
+        self.year = Some(YearReference { unix_s, origin: YearOrigin::Written });
         self
+    }
+
+    /// [`Self::with_year_reference`], with where the reference comes from.
+    pub fn with_year(self, year: YearReference) -> Self {
+        Self { year: Some(year), ..self }
     }
 
     /// The reference that [`Self::with_year_reference`] has set, in seconds since 1970.
     pub fn year_reference(&self) -> Option<i64> {
-        self.year_reference_s
+        self.year.map(|year| year.unix_s)
+    }
+
+    /// The reference that [`Self::with_year`] has set.
+    pub fn year(&self) -> Option<YearReference> {
+        self.year
     }
 
     /// Whether times have no year, so that [`Self::with_year_reference`] matters.

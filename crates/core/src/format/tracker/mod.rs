@@ -31,7 +31,9 @@ mod year;
 
 use std::sync::Arc;
 
-pub use self::year::with_log_year;
+use self::year::YearOrder;
+pub(super) use self::year::reference_of_year;
+pub use self::year::{YearOrigin, YearReference, with_log_year};
 
 use self::drift::{FormatChange, FormatDrift};
 use super::companions::{add_error_logs, companions_of, detected_max, known_companions};
@@ -99,9 +101,9 @@ impl FormatChoice {
 /// stays.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TrackerOptions {
-    /// When the log was last written, in seconds since 1970. It determines the year of times
-    /// without one; without it the current time does.
-    pub written_s: Option<i64>,
+    /// The time that determines the year of times without one; without it the current time does, and
+    /// a stated year, [`LineOptions::year`], comes before it.
+    pub year: Option<YearReference>,
     /// Whether the format is detected again after lines no longer match it, as in a feed that
     /// several senders may reach. A forced format is kept.
     ///
@@ -166,6 +168,8 @@ pub struct FormatTracker {
     options: TrackerOptions,
     /// What was stated about all lines.
     line_options: Option<Arc<LineOptions>>,
+    /// The years of the lines, if that of the first was stated.
+    years: Option<YearOrder>,
     drift: Option<FormatDrift>,
     /// Formats that the source had before a drift. If one returns, it resumes here, so that its
     /// directives yield the same compiled formats again and their number stays bounded.
@@ -273,9 +277,12 @@ impl FormatTracker {
     /// A tracker at the start of a source. `now_s` is the current time in seconds since 1970.
     pub fn new(choice: FormatChoice, options: TrackerOptions, now_s: i64) -> Self {
         let line_options = choice.line_options();
+        let stated = line_options.as_ref().and_then(|options| options.year);
+        let year = stated.and_then(reference_of_year).or(options.year);
+        let options = TrackerOptions { year, ..options };
         let with_year = |format| {
             let format = with_options(format, line_options.as_ref());
-            with_log_year(format, options.written_s, now_s)
+            with_log_year(format, options.year, now_s)
         };
         let known = |format| State::Known(FollowedFormat::new(with_year(format)));
         let is_forced = matches!(choice, FormatChoice::Forced(_) | FormatChoice::Unread);
@@ -296,7 +303,8 @@ impl FormatTracker {
         let watches_drift = options.watches_drift && !is_forced;
         let options = TrackerOptions { watches_drift, ..options };
         let (drift, earlier) = (None, Vec::new());
-        Self { state, is_forced, companions, options, line_options, drift, earlier }
+        let years = stated.map(YearOrder::new);
+        Self { state, is_forced, companions, options, line_options, years, drift, earlier }
     }
 
     /// Whether lines that are not in the format may be in others: it is known and not forced.
@@ -340,7 +348,8 @@ impl FormatTracker {
             State::Known(followed) => followed.may_change(),
             State::Unknown(..) => false,
         };
-        self.is_decided() && !may_change && !self.options.watches_drift
+        let follows_years = self.years.is_some() && self.format().lacks_year();
+        self.is_decided() && !may_change && !self.options.watches_drift && !follows_years
     }
 
     /// The format of the next line. Before one is known it is a placeholder, `COMBINED`, whose
@@ -366,6 +375,7 @@ impl FormatTracker {
         if !self.is_decided() && !bytes.is_empty() {
             findings.extend(self.detect(bytes, now_s));
         }
+        self.follow_years(bytes, now_s);
         let mut spans = self.follow_directives(bytes, 0);
         if self.options.watches_drift
             && self.is_decided()
@@ -473,10 +483,24 @@ impl FormatTracker {
         self.companions = self.prepared(companions, now_s);
     }
 
+    /// Sets the reference of years by the first line of a block, if the year of the log was stated.
+    fn follow_years(&mut self, bytes: &[u8], now_s: i64) {
+        let (Some(years), State::Known(followed)) = (&mut self.years, &self.state) else { return };
+        let format = followed.format().clone();
+        if !format.lacks_year() {
+            return;
+        }
+        if let Some(reference) = years.follow(&format, bytes) {
+            self.options.year = Some(reference);
+            self.state = State::Known(FollowedFormat::new(self.prepare(format, now_s)));
+            self.companions = self.prepared(self.companions.to_vec(), now_s);
+        }
+    }
+
     /// The format with the options of all lines, and with its year.
     fn prepare(&self, format: Arc<Format>, now_s: i64) -> Arc<Format> {
         let format = with_options(format, self.line_options.as_ref());
-        with_log_year(format, self.options.written_s, now_s)
+        with_log_year(format, self.options.year, now_s)
     }
 
     fn prepared(&self, formats: Vec<Arc<Format>>, now_s: i64) -> Arc<[Arc<Format>]> {
