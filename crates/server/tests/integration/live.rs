@@ -322,6 +322,55 @@ async fn a_page_gets_a_group_and_a_comparison() {
     server.stop().await;
 }
 
+/// The clocks of New York were set forward at 02:00 on 13 March 2016.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_across_a_change_of_the_clocks_is_shown_in_its_zone() {
+    let server = TestServer::start(ServerOptions::default()).await;
+    let id = server.create_session().await;
+    let lines = |day: &str, offset: &str| {
+        let line = |hour| {
+            format!(
+                "192.0.2.7 - - [{day}/Mar/2016:{hour:02}:30:00 {offset}] \"GET / HTTP/1.1\" 200 5\n"
+            )
+        };
+        (12..24).map(line).collect::<String>()
+    };
+    let mut upload = server.upload(&id).await;
+    let mut live = server.live(&id).await;
+    upload.send_file("before", lines("12", "-0500").as_bytes(), 1 << 16).await;
+    let view = live.view_where(|view| view.complete && view.report.records == 12).await;
+    assert_eq!((view.report.time.zone.as_str(), view.notes.len()), ("-05:00", 0));
+    assert!(view.report.time.offsets.is_empty());
+
+    // Also what was asked before.
+    let dates = json!({ "id": 1, "conditions": ["time>=2016-03-13"] });
+    live.ask(dates).await;
+    upload.send_file("after", lines("13", "-0400").as_bytes(), 1 << 16).await;
+    let view = live.view_where(|view| view.complete && view.report.records == 24).await;
+    let time = &view.report.time;
+    assert_eq!((time.zone.as_str(), view.report.matching), ("America/New_York", 12));
+    assert_eq!(time.offsets, ["-05:00", "-04:00"]);
+    assert_eq!(time.first.as_deref(), Some("2016-03-13T12:30:00-04:00"));
+    let note = "The time stamps have different offsets from UTC: -05:00, -04:00. They are shown in \
+                America/New_York, the zone with those of the requests.";
+    assert_eq!(view.notes, [note]);
+    assert_eq!(server.report(&id).await["time"]["zone"], "America/New_York");
+
+    // Lines of no such zone, and without them again.
+    upload.send_file("else", lines("14", "+0200").as_bytes(), 1 << 16).await;
+    let view = live.view_where(|view| view.complete && view.report.records == 36).await;
+    assert_eq!(view.report.time.zone, "+02:00", "the last");
+    assert!(
+        view.notes[0].ends_with("All are shown in +02:00; choose another zone below the chart.")
+    );
+    let removed = format!("/api/sessions/{id}/sources/2");
+    assert_eq!(server.request("DELETE", &removed, &[]).await.status, 204);
+    let view = live.view_where(|view| view.report.records == 24).await;
+    assert_eq!(view.report.time.zone, "America/New_York");
+    drop((upload, live));
+    server.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_note_names_the_remedy() {
     let remedies = Remedies { unknown_format: "Turn it around.".to_owned(), ..Remedies::default() };
