@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use weir_ingest::{DataSet, Phase, Retention, SourceEnd, SourceSnapshot};
-use weir_query::{Answer, no_match_note};
+use weir_query::{Answer, log_zone, no_match_note};
 use weir_view::{Format, FormatCount, Sample, Source, SourceState, Unread, View, Window};
 
 use crate::file::UploadedFile;
@@ -117,10 +117,17 @@ fn notes(
     if answer.offsets_s.len() > 1 {
         let offsets: Vec<String> =
             answer.offsets_s.iter().map(|offset| offset_text(*offset)).collect();
-        let (zone, own) = (&answer.report.time.zone, &answer.report.time.offsets);
-        let how = match own.is_empty() || own.contains(zone) || zone == "UTC" {
-            true => format!("All are shown in {zone}; choose another zone below the chart."),
-            false => format!("They are shown in {zone}, the zone with those of the requests."),
+        let time = &answer.report.time;
+        let is_own = log_zone(&data.values()).name() == time.zone
+            && !time.offsets.is_empty()
+            && !time.offsets.contains(&time.zone);
+        let how = match is_own {
+            true => {
+                format!("They are shown in {}, the zone with those of the requests.", time.zone)
+            }
+            false => {
+                format!("All are shown in {}; choose another zone above the chart.", time.zone)
+            }
         };
         notes.push(format!(
             "The time stamps have different offsets from UTC: {}. {how}",

@@ -361,7 +361,7 @@ async fn a_log_across_a_change_of_the_clocks_is_shown_in_its_zone() {
     let view = live.view_where(|view| view.complete && view.report.records == 36).await;
     assert_eq!(view.report.time.zone, "+02:00", "the last");
     assert!(
-        view.notes[0].ends_with("All are shown in +02:00; choose another zone below the chart.")
+        view.notes[0].ends_with("All are shown in +02:00; choose another zone above the chart.")
     );
     let removed = format!("/api/sessions/{id}/sources/2");
     assert_eq!(server.request("DELETE", &removed, &[]).await.status, 204);
