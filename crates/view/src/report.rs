@@ -240,8 +240,8 @@ impl YearSource {
     pub fn doubt(self) -> Option<&'static str> {
         match self {
             Self::Stated | Self::Name => None,
-            Self::Written => Some("the year is that of the file's last change"),
-            Self::Read => Some("the year is the present one"),
+            Self::Written => Some("that of the file's last change"),
+            Self::Read => Some("the present one"),
         }
     }
 }

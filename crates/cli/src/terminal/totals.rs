@@ -47,6 +47,9 @@ pub(super) fn draw(report: &Report, is_main: bool, screen: &Screen) -> Vec<Strin
     if let Some(period) = period(report) {
         add("Period", period);
     }
+    if let Some(doubt) = report.time.year_from.and_then(YearSource::doubt) {
+        add("Year", format!("{doubt}; see --year"));
+    }
     if report.matching > 0 {
         if report.has_sum("errors") {
             let errors = lower_bound(report.errors, report.is_estimated("status"));
@@ -140,9 +143,7 @@ fn period(report: &Report) -> Option<String> {
     let first = LocalTime::parse(report.time.first.as_deref()?)?;
     let last = LocalTime::parse(report.time.last.as_deref()?)?;
     let length_s = (last.local_s() - first.local_s()).unsigned_abs();
-    let doubt = report.time.year_from.and_then(YearSource::doubt);
-    let doubt = doubt.map_or_else(String::new, |doubt| format!("; {doubt}, see --year"));
-    Some(format!("{} to {} ({}{doubt})", first.full(), last.full(), span(length_s)))
+    Some(format!("{} to {} ({})", first.full(), last.full(), span(length_s)))
 }
 
 fn quantile_words(quantiles: &Quantiles) -> String {

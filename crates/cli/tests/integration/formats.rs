@@ -292,7 +292,10 @@ fn the_year_of_lines_without_one_is_stated_or_in_the_name() {
     }
     let (time, shown) = report("kern.log", &[]);
     assert_eq!(time["year_from"], "written");
-    assert!(shown.contains("; the year is that of the file's last change, see --year)"), "{shown}");
+    assert!(
+        shown.contains("Year            that of the file's last change; see --year"),
+        "{shown}"
+    );
     let log = folder.file("kern.log", lines.as_bytes());
     assert_eq!(run(["report", "--year", "1492", text(&log)]).code, 2);
 }
@@ -345,8 +348,9 @@ fn the_client_behind_a_balancer_is_chosen_alike_by_all_commands() {
     let rules = run(["rules", "--json", "--rule-text", rule, trust[0], trust[1], log]);
     let replayed: Value = serde_json::from_str(&rules.stdout).expect("JSON");
     // The lines begin with the balancers, which are not the clients.
-    let client = &replayed["rules"][0]["clients"][0];
-    assert_eq!((&client["client"], &client["requests"]), (&"203.0.113.9".into(), &2.into()));
+    let clients = replayed["rules"][0]["clients"].as_array().expect("clients");
+    let own = clients.iter().find(|client| client["client"] == "203.0.113.9");
+    assert_eq!(own.expect("the client")["requests"], 2);
 
     for command in [&["report"][..], &["count", "--by", "status"], &["export", "--to", "csv"]] {
         let wrong = run([command, &["--client", "x_real_ip", log]].concat());

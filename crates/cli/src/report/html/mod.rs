@@ -148,7 +148,7 @@ fn period(report: &Report) -> String {
             time(first),
             time(last),
             safe(&report.time.zone),
-            doubt.map_or_else(String::new, |doubt| format!("; {doubt}"))
+            doubt.map_or_else(String::new, |doubt| format!("; the year is {doubt}"))
         ),
         _ => String::new(),
     }
