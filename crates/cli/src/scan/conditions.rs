@@ -100,24 +100,26 @@ pub(crate) fn check_field(
     }
 }
 
-/// Checks that a format has the field of `--client`, if formats were found.
+/// Checks that a format has the field of `--client`, or `X-Forwarded-For` for `--trust`, if formats were
+/// found.
 ///
 /// # Errors
 /// If none has it.
 pub(crate) fn check_client(formats: &[Arc<Format>]) -> Result<(), Failure> {
-    let field_of = |format: &Arc<Format>| {
-        let choice = format.line_options()?.client.as_ref()?;
-        choice.field().map(str::to_owned)
+    let choice_of = |format: &Arc<Format>| format.line_options()?.client.clone();
+    let Some(choice) = formats.iter().find_map(choice_of) else { return Ok(()) };
+    let Some(name) = choice.field() else {
+        let has_header = formats.iter().any(|format| format.client_field().is_some());
+        let sentence = "--trust: the log has no X-Forwarded-For; name the field with the addresses \
+                        that the proxies have added with --client";
+        return if has_header { Ok(()) } else { Err(Failure::new(sentence)) };
     };
-    let Some(name) = formats.iter().find_map(field_of) else { return Ok(()) };
-    let errors: Result<Vec<_>, ()> =
-        formats.iter().map(|format| format.accessor(&name).err().ok_or(())).collect();
-    match errors {
-        Ok(errors) => match errors.into_iter().next() {
-            Some(error) => Err(Failure::new(format_args!("--client: {error}"))),
-            None => Ok(()),
-        },
-        Err(()) => Ok(()),
+    let mut errors = formats.iter().map(|format| format.accessor(name).err());
+    match errors.next() {
+        Some(Some(error)) if errors.all(|error| error.is_some()) => {
+            Err(Failure::new(format_args!("--client: {error}")))
+        }
+        _ => Ok(()),
     }
 }
 

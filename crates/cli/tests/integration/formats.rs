@@ -357,6 +357,20 @@ fn the_client_behind_a_balancer_is_chosen_alike_by_all_commands() {
         assert_eq!(wrong.code, 2, "{command:?}: {}", wrong.stderr);
         assert!(wrong.stderr.contains("--client: "), "{command:?}: {}", wrong.stderr);
     }
+    let bare = folder.file(
+        "bare.log",
+        crate::support::line("::1", "17/Dec/2025:09:03:01 +0000", "GET / HTTP/1.1", 200, "-")
+            .as_bytes(),
+    );
+    for command in [&["report"][..], &["export", "--to", "csv"]] {
+        let wrong = run([command, &trust, &[text(&bare)]].concat());
+        assert_eq!(wrong.code, 2, "{command:?}: {}", wrong.stderr);
+        assert!(
+            wrong.stderr.contains("--trust: the log has no X-Forwarded-For"),
+            "{}",
+            wrong.stderr
+        );
+    }
     let wrong = run(["report", "--trust", "10.0.0.0", "--trust", "balancer", log]);
     assert_eq!(wrong.code, 2);
     assert!(wrong.stderr.contains("this is not a network"), "{}", wrong.stderr);

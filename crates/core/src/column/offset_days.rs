@@ -1,7 +1,8 @@
 //! The offsets from UTC that the times of a log have on each day.
 //!
 //! A zone changes its offset at most once a day. So it has all offsets of a log if it has each one at
-//! the first and the last time of each day at which the log has it.
+//! the first and the last time of each day at which the log has it. It does not change it twice within
+//! two weeks either, so that of times with one offset in so short a time the ends suffice.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,6 +10,10 @@ use super::times::Times;
 
 const DAY_S: i64 = 86_400;
 const SECOND_NS: i64 = 1_000_000_000;
+
+/// No zone changes its offset twice within this time: the shortest are the months without summer time
+/// in some years of Morocco and Egypt.
+const CHANGES_S: i64 = 14 * DAY_S;
 
 /// The most entries: a log of 40 years has half as many.
 const ENTRIES_MAX: usize = 32_768;
@@ -46,13 +51,16 @@ pub struct OffsetDays {
 impl OffsetDays {
     /// Adds the times of a segment.
     ///
-    /// In constant time if all have the same offset and are of one day.
+    /// In constant time if all have the same offset and are of two weeks.
     pub fn add(&mut self, times: &Times) {
         let (first_ns, last_ns) = times.range_ns();
         let (first_s, last_s) = (first_ns.div_euclid(SECOND_NS), last_ns.div_euclid(SECOND_NS));
-        let is_one_day = first_s.div_euclid(DAY_S) == last_s.div_euclid(DAY_S);
-        if let Some(offset_s) = times.constant_offset_s().filter(|_| is_one_day) {
-            return self.widen((first_s.div_euclid(DAY_S), offset_s), (first_s, last_s));
+        let is_short = last_s - first_s < CHANGES_S;
+        if let Some(offset_s) = times.constant_offset_s().filter(|_| is_short) {
+            for unix_s in [first_s, last_s] {
+                self.widen((unix_s.div_euclid(DAY_S), offset_s), (unix_s, unix_s));
+            }
+            return;
         }
         // Most rows are of the same day as the row before.
         let mut own: Option<((i64, i32), (i64, i64))> = None;
@@ -135,29 +143,40 @@ mod tests {
         Times::pack(&instants, &offsets).expect("times")
     }
 
-    /// Every split of the rows into segments gives the same days.
+    /// Every split of the rows into segments tells of the same zones.
     #[test]
     fn the_segments_of_a_log_do_not_matter() {
-        let rows: Vec<(i64, i32)> = (0..200)
+        let rows: Vec<(i64, i32)> = (0..600)
             .map(|row| {
                 let unix_s = row * 7_001 - 40_000;
-                (unix_s, if (30..90).contains(&row) || row == 150 { 3_600 } else { 7_200 })
+                (unix_s, if (30..290).contains(&row) || row == 450 { 3_600 } else { 7_200 })
             })
             .collect();
         let mut whole = OffsetDays::default();
         whole.add(&times(&rows));
         assert_eq!((whole.offsets_s(), whole.has_several()), (vec![3_600, 7_200], true));
-        let has = |unix_s: i64| rows.iter().find(|row| row.0 == unix_s).map_or(0, |row| row.1);
-        assert!(whole.are_all(has));
-        assert!(!whole.are_all(|unix_s| if unix_s == rows[150].0 { 7_200 } else { has(unix_s) }));
-        for size in [1, 2, 3, 50] {
+        // Zones of two changes, and the odd row alone.
+        let zone = |from: usize, until: usize, odd_s: i32| {
+            let (from_s, until_s, own_s) = (rows[from].0, rows[until].0, rows[450].0);
+            move |unix_s| match unix_s {
+                _ if unix_s == own_s => odd_s,
+                _ if (from_s..until_s).contains(&unix_s) => 3_600,
+                _ => 7_200,
+            }
+        };
+        let zones = [(30, 290, 3_600), (30, 290, 7_200), (31, 290, 3_600), (30, 289, 3_600)];
+        let tells = |days: &OffsetDays| zones.map(|(a, b, odd_s)| days.are_all(zone(a, b, odd_s)));
+        assert_eq!(tells(&whole), [true, false, false, false]);
+        for size in [1, 2, 3, 50, 100] {
             let mut parts = OffsetDays::default();
             for rows in rows.chunks(size) {
                 let mut part = OffsetDays::default();
                 part.add(&times(rows));
                 parts.merge(&part);
             }
-            assert_eq!(parts, whole, "{size}");
+            assert_eq!(tells(&parts), tells(&whole), "{size}");
+            assert_eq!(parts.offsets_s(), whole.offsets_s());
+            assert_eq!(parts.last_offset_s(), Some(7_200));
         }
     }
 

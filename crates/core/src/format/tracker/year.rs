@@ -147,7 +147,7 @@ fn next_s(time_s: i64, earliest_s: i64) -> Option<i64> {
 mod tests {
     use std::sync::Arc;
 
-    use crate::format::line_options::LineOptions;
+    use crate::format::compiled::line_options::LineOptions;
     use crate::format::{FormatChoice, FormatTracker, LineParser, TrackerOptions};
     use crate::record::Record;
     use crate::value::format_rfc3339;
