@@ -149,11 +149,10 @@ impl LineSink for UserPathSink<'_> {
     }
 }
 
-/// Whether all requests of an input were in formats whose lines begin with the client.
+/// Whether the texts of an input are in formats whose requests begin with the client.
 fn clients_are_first(read: &ReadInput) -> bool {
-    let formats = read.texts.iter().flat_map(|text| &text.by_format);
-    let mut requests = formats.filter(|(format, _)| format.kind() == RecordKind::Request);
-    requests.all(|(format, _)| format.begins_with_client())
+    let mut formats = read.texts.iter().filter_map(|text| text.format.as_ref());
+    formats.all(|format| format.kind() != RecordKind::Request || format.begins_with_client())
 }
 
 /// Returns the address that a line begins with, if that is nothing but one: no port, and no list.
