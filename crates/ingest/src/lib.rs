@@ -32,6 +32,7 @@ mod file_reads;
 mod file_span;
 mod file_sums;
 mod first_length;
+mod log_year;
 mod packed_file;
 mod pipeline;
 mod plain_file;

@@ -13,13 +13,13 @@ use std::sync::Arc;
 
 use super::catalog::detected_formats;
 use super::companions::{COMPANIONS_MAX, can_join, is_same, lines_min};
-use super::compiled::Format;
 use super::compiled::line_options::with_options;
+use super::compiled::{Format, YearReference};
 use super::detect::fields_filled;
 use super::program::wrapper::Wrapper;
 use super::read::line_parser::LineParser;
 use super::surroundings::Labels;
-use super::tracker::{YearReference, reference_of_year, with_log_year};
+use super::tracker::{reference_of_year, with_log_year};
 
 /// Longer lines are not examined. Servers refuse heads of requests over 8 KiB by default, and a line
 /// has few parts of a head.

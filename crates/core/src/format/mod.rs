@@ -70,9 +70,9 @@ mod users;
 pub use self::absent_keys::absent_keys;
 pub use catalog::{FormatNotes, format_by_name, format_notes, known_formats};
 pub use companion_search::{CompanionSearch, LineDetector};
-pub use compiled::Format;
 pub use compiled::client_choice::ClientChoice;
 pub use compiled::line_options::LineOptions;
+pub use compiled::{Format, YearOrigin, YearReference};
 pub(crate) use detect::unparsed_reason;
 pub use detect::{Candidate, Detection, LineMismatch, detect, try_format};
 pub use error::FormatError;
@@ -86,6 +86,6 @@ pub use read::line_parser::LineParser;
 pub use read::log_reader::{LineOutcome, LogReader};
 pub use tracker::{
     BlockFormats, FormatChoice, FormatFinding, FormatSpan, FormatTracker, TrackerOptions,
-    YearOrigin, YearReference, with_log_year,
+    with_log_year,
 };
 pub use unread::TextKind;

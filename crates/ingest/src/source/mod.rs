@@ -37,4 +37,3 @@ pub use stream_head::{is_identified, is_packed};
 pub use unpack::Text;
 pub use upload::{MemberLimit, ReadUpload, read_upload};
 pub use year::with_year;
-pub(crate) use year::year_of_log;

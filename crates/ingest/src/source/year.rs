@@ -3,76 +3,13 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use weir_core::{Date, Format, YearOrigin, YearReference, with_log_year};
+use weir_core::{Format, with_log_year};
 
-use crate::clock::{Clock, SystemClock, seconds_since_1970};
+use crate::clock::{Clock, SystemClock};
+use crate::log_year::year_of_log;
 
 /// Sets the reference time that determines the year, for a format whose times have none: when the
 /// log was last `written`, or else the format's own reference, or else this machine's time.
 pub fn with_year(format: Arc<Format>, written: Option<SystemTime>) -> Arc<Format> {
     with_log_year(format, year_of_log("", written), SystemClock::default().unix_s())
-}
-
-/// Returns the time that determines the year of a log: the end of the day in its name, or else when it
-/// was last written.
-pub(crate) fn year_of_log(name: &str, written: Option<SystemTime>) -> Option<YearReference> {
-    let of = |origin| move |unix_s| YearReference { unix_s, origin };
-    let named = end_of_named_day_s(name).map(of(YearOrigin::Name));
-    named.or_else(|| written.map(seconds_since_1970).map(of(YearOrigin::Written)))
-}
-
-/// Returns the end of the day in the name of a file, in seconds since 1970: `messages-20231231.gz`,
-/// `access.2023-12-31.log`. A rotated log with such a name ends on that day.
-fn end_of_named_day_s(name: &str) -> Option<i64> {
-    let base = name.rsplit(['/', '\\']).next()?.as_bytes();
-    (0..base.len()).find_map(|at| {
-        let is_inside = at > 0 && base[at - 1].is_ascii_digit();
-        let date = date_at(base, at).filter(|_| !is_inside)?;
-        Some((date.days() + 1) * 86_400 - 1)
-    })
-}
-
-/// Returns the date at a place of a name, as `20231231` or with one sign twice.
-fn date_at(name: &[u8], at: usize) -> Option<Date> {
-    let digits = |at: usize, length: usize| {
-        let text = std::str::from_utf8(name.get(at..at + length)?).ok()?;
-        text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse::<u32>().ok())?
-    };
-    let sign = name.get(at + 4).filter(|sign| matches!(sign, b'-' | b'.' | b'_'));
-    let gap = usize::from(sign.is_some());
-    let (month_at, day_at, end) = (at + 4 + gap, at + 6 + 2 * gap, at + 8 + 2 * gap);
-    if sign.is_some() && name.get(month_at + 2) != sign
-        || name.get(end).is_some_and(u8::is_ascii_digit)
-    {
-        return None;
-    }
-    let year = digits(at, 4).filter(|year| (1990..2100).contains(year))?;
-    Date::new(i32::try_from(year).ok()?, digits(month_at, 2)?, digits(day_at, 2)?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::end_of_named_day_s;
-
-    #[test]
-    fn days_in_names() {
-        for (name, end_s) in [
-            ("/var/log/messages-20231231.gz", Some(1_704_067_199)),
-            ("access.2023-12-31.log", Some(1_704_067_199)),
-            ("a.log.2023.12.31", Some(1_704_067_199)),
-            ("2023_12_31", Some(1_704_067_199)),
-            ("syslog.1", None),
-            ("a-20231331", None),
-            ("a-20230229", None),
-            ("a-1700000000.log", None),
-            ("a-120231231", None),
-            ("2023-12-31/messages", None),
-            ("a-2023-1231", None),
-            ("a-2023-12_31", None),
-            ("caf\u{e9}-2023", None),
-            ("", None),
-        ] {
-            assert_eq!(end_of_named_day_s(name), end_s, "{name}");
-        }
-    }
 }

@@ -20,9 +20,9 @@ use weir_core::{BlockLimits, FormatTracker, TrackerOptions};
 use self::assembler::BlockAssembler;
 use crate::clock::Clock;
 use crate::error::StopReason;
+use crate::log_year::year_of_log;
 use crate::progress::{SourceEnd, SourceProgress};
 use crate::queue::{BlockQueue, Job, LateCompanions};
-use crate::source::year_of_log;
 
 /// Writes the bytes of one source.
 ///

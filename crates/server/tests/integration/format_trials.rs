@@ -7,8 +7,9 @@ use weir_view::{Failure, UploadReply, UploadRequest};
 
 use crate::common::{Response, TestServer};
 
-const LINE: &str = "2025-12-17 09:03:01,123 192.0.2.1:443 \"GET /a HTTP/1.1\" 200 17\n";
-const DEFINITION: &str = "${time(%Y-%m-%d)} ${time(%H:%M:%S)},${_=fraction} ${client(port)} \"$request\" $status $extra_1";
+const LINE: &str = "2025-12-17 09:03:01,123 192.0.2.1:443 \"GET /a HTTP/1.1\" 17\n";
+const DEFINITION: &str =
+    "${time(%Y-%m-%d)} ${time(%H:%M:%S)},${_=fraction} ${client(port)} \"$request\" $extra_1";
 
 /// Asks for the format of a source, with lines in the body.
 async fn ask(

@@ -1,7 +1,29 @@
 //! What the times of a format's lines lack.
 
 use super::Format;
-use crate::format::tracker::{YearOrigin, YearReference};
+
+/// Where the year of times comes from that are written without one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum YearOrigin {
+    /// A person has stated it.
+    Stated,
+    /// A day in the name of the file.
+    Name,
+    /// The time at which the log was last written.
+    Written,
+    /// The clock of this machine.
+    Clock,
+}
+
+/// The time that determines the year of times that are written without one: each gets the latest
+/// year that puts it at most one day after this time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct YearReference {
+    /// The time in seconds since 1970.
+    pub unix_s: i64,
+    /// Where it comes from.
+    pub origin: YearOrigin,
+}
 
 impl Format {
     /// The same format for a log that has no line much later than `unix_s`, in seconds since

@@ -33,12 +33,12 @@ use std::sync::Arc;
 
 use self::year::YearOrder;
 pub(super) use self::year::reference_of_year;
-pub use self::year::{YearOrigin, YearReference, with_log_year};
+pub use self::year::with_log_year;
 
 use self::drift::{FormatChange, FormatDrift};
 use super::companions::{add_error_logs, companions_of, detected_max, known_companions};
-use super::compiled::Format;
 use super::compiled::line_options::{LineOptions, with_options};
+use super::compiled::{Format, YearReference};
 use super::detect::detect;
 use super::placeholder::placeholder;
 use super::read::followed_format::FollowedFormat;

@@ -15,33 +15,10 @@
 
 use std::sync::Arc;
 
-use crate::format::compiled::Format;
+use crate::format::compiled::{Format, YearOrigin, YearReference};
 use crate::format::read::log_reader::{LineOutcome, LogReader};
 use crate::line::Lines;
 use crate::value::{DAY_S, Date};
-
-/// Where the year of times comes from that are written without one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum YearOrigin {
-    /// A person has stated it.
-    Stated,
-    /// A day in the name of the file.
-    Name,
-    /// The time at which the log was last written.
-    Written,
-    /// The clock of this machine.
-    Clock,
-}
-
-/// The time that determines the year of times that are written without one: each gets the latest
-/// year that puts it at most one day after this time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct YearReference {
-    /// The time in seconds since 1970.
-    pub unix_s: i64,
-    /// Where it comes from.
-    pub origin: YearOrigin,
-}
 
 /// Gives a format whose times have no year the reference that determines it: this one, or else a
 /// reference that the format has already, or else `now_s`, in seconds since 1970. Other formats are
