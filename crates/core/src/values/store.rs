@@ -49,7 +49,7 @@ pub struct Values {
     /// The offset of the first record with a time, in seconds east of UTC.
     first_offset_s: Option<i32>,
     /// See [`Values::offset_days`].
-    offset_days: Option<OffsetDays>,
+    offset_days: Option<Box<OffsetDays>>,
     pub(crate) generations: Generations,
     pub(super) reuses: u64,
 }
@@ -269,12 +269,12 @@ impl Values {
 
     /// Returns the days on which requests have which offsets from UTC, if they have several offsets.
     pub fn offset_days(&self) -> Option<&OffsetDays> {
-        self.offset_days.as_ref()
+        self.offset_days.as_deref()
     }
 
     /// Replaces the days of [`Self::offset_days`].
     pub fn replace_offset_days(&mut self, days: Option<OffsetDays>) {
-        self.offset_days = days;
+        self.offset_days = days.map(Box::new);
     }
 
     /// Adds further days to those of [`Self::offset_days`].
