@@ -29,7 +29,7 @@ use crate::value::{AddressBlock, Client};
 /// use weir_core::{AddressBlock, ClientChoice, Field, Format, LineOptions, LineParser, Record};
 ///
 /// let trusted = vec![AddressBlock::parse("10.0.0.0/8").unwrap()];
-/// let options = LineOptions { client: Some(ClientChoice::new(None, trusted)) };
+/// let options = LineOptions { client: Some(ClientChoice::new(None, trusted)), year: None };
 /// let format = Format::parse("$remote_addr $status $http_x_forwarded_for")?;
 /// let format = format.with_line_options(&Arc::new(options));
 /// let mut parser = LineParser::new(Arc::new(format));
