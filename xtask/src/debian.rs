@@ -41,6 +41,7 @@ pub(crate) fn install() -> Outcome {
         ("fail2ban", fail2ban().is_ok()),
         ("haproxy", haproxy().is_ok()),
         ("libfaketime", faketime().is_ok()),
+        ("default-jre-headless", java().is_ok()),
         // The tests are content with the browser that has windows too, but it takes twice as long.
         ("chromium-headless-shell", is_installed("chromium-headless-shell")),
     ];
@@ -74,6 +75,11 @@ pub(crate) fn nginx() -> Outcome {
 /// Whether HAProxy can be started. Debian installs it outside of the search path of users.
 pub(crate) fn haproxy() -> Outcome {
     found(is_installed("haproxy") || Path::new("/usr/sbin/haproxy").exists())
+}
+
+/// Whether Java can be started.
+pub(crate) fn java() -> Outcome {
+    found(is_installed("java"))
 }
 
 /// Whether strace can be started.

@@ -74,6 +74,18 @@ pub(crate) fn table_readers() -> Outcome {
     Tests::of("pyarrow, pandas, Polars and DataFusion", "weir", "table_readers::").run(found)
 }
 
+/// Exported tables in the engines of data lakes. Each of them may be missing.
+pub(crate) fn lake_readers() -> Outcome {
+    let variable = |name: &'static str| move |path| Some((name, path));
+    let chdb = python::with(&python::CHDB).map(variable("CHDB_PYTHON"));
+    Tests::of("chDB", "weir", "lake_readers::chdb").run(chdb)?;
+    let iceberg = python::with(&python::ICEBERG).map(variable("ICEBERG_PYTHON"));
+    Tests::of("pyiceberg", "weir", "lake_readers::iceberg").run(iceberg)?;
+    let spark = python::with(&python::SPARK).and_then(|path| debian::java().map(|()| path));
+    let spark = spark.map(variable("SPARK_PYTHON"));
+    Tests::of("Spark", "weir", "lake_readers::spark").run(spark)
+}
+
 /// Tokens that another implementation has signed.
 pub(crate) fn pyjwt() -> Outcome {
     let found = python::with(&python::PYJWT).map(|path| Some(("PYJWT_PYTHON", path)));

@@ -17,6 +17,15 @@ pub(crate) const TABLE_READERS: Modules = Modules {
     packages: &["datafusion", "duckdb", "pandas", "polars", "pyarrow"],
     modules: &["datafusion", "duckdb", "pandas", "polars", "pyarrow"],
 };
+/// Engines of data lakes, which read exported tables.
+pub(crate) const CHDB: Modules =
+    Modules { packages: &["chdb", "pyarrow"], modules: &["chdb", "pyarrow"] };
+pub(crate) const SPARK: Modules =
+    Modules { packages: &["pyspark", "pyarrow"], modules: &["pyspark", "pyarrow"] };
+pub(crate) const ICEBERG: Modules = Modules {
+    packages: &["pyiceberg[sql-sqlite]", "pyarrow"],
+    modules: &["pyiceberg", "sqlalchemy", "pyarrow"],
+};
 /// Another implementation of tokens.
 pub(crate) const PYJWT: Modules =
     Modules { packages: &["PyJWT", "cryptography"], modules: &["jwt", "cryptography"] };
@@ -32,7 +41,8 @@ pub(crate) const OTLP: Modules = Modules {
     modules: &["opentelemetry.proto.collector.trace.v1.trace_service_pb2"],
 };
 
-const ALL: [&Modules; 6] = [&DUCKDB, &TABLE_READERS, &PYJWT, &PROMETHEUS, &SERVICES, &OTLP];
+const ALL: [&Modules; 9] =
+    [&DUCKDB, &TABLE_READERS, &CHDB, &SPARK, &ICEBERG, &PYJWT, &PROMETHEUS, &SERVICES, &OTLP];
 
 /// Installs the modules of all tests that are missing. Prints which cannot be installed.
 pub(crate) fn install() -> Outcome {

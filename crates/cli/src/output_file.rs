@@ -2,7 +2,7 @@
 //! full disk leaves the old content.
 
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use weir_ingest::Input;
@@ -70,6 +70,15 @@ impl OutputFile {
     /// Whether the target is as it was until [`Self::finish`], not written to directly.
     pub(crate) fn is_replacement(&self) -> bool {
         self.target.is_some()
+    }
+
+    /// Drops what was written so far.
+    ///
+    /// # Errors
+    /// If the file cannot be written to.
+    pub(crate) fn restart(&mut self) -> io::Result<()> {
+        self.file.set_len(0)?;
+        self.file.rewind()
     }
 
     /// Replaces the target by the file.

@@ -299,7 +299,7 @@ impl Field {
             "path" | "uri" | "cs-uri-stem" => Self::Path,
             "query" | "args" | "query_string" | "cs-uri-query" => Self::Query,
             "protocol" | "server_protocol" | "cs-version" => Self::Protocol,
-            "status" | "sc-status" => Self::Status,
+            "status" | "status_code" | "sc-status" => Self::Status,
             "referer" | "http_referer" | "cs(Referer)" => Self::Referer,
             "user_agent" | "http_user_agent" | "cs(User-Agent)" => Self::UserAgent,
             "request" => Self::Request,

@@ -43,7 +43,8 @@ impl RowReader {
         };
         let has_arrival_times = all(Format::has_arrival_times);
         let has_plain_texts = all(Format::has_plain_texts);
-        let fields = RecordFields::new(fields.collect(), names, kind);
+        let fields = RecordFields::new(fields.collect(), names, kind)
+            .with_literal_dashes(|name| has_literal_dashes(formats().map(Arc::as_ref), name));
         let extra_fields = (0..extra_columns.len()).collect();
         Self {
             extra_columns,
@@ -142,4 +143,52 @@ impl RowReader {
             }
         }
     }
+}
+
+impl RecordFields {
+    /// Returns the fields of the records of this kind in logs with these formats. Extra fields are in
+    /// the order of the formats.
+    ///
+    /// A format with values in fixed places has all of its fields. Of a format of JSON objects or of
+    /// messages, which may have any of its members, only those count that `is_seen` accepts by their
+    /// names.
+    ///
+    /// ```
+    /// use weir_core::{Field, Format, RecordFields, RecordKind};
+    ///
+    /// let formats = ["$remote_addr $b $a", "json:status=code,user=name"].map(Format::parse);
+    /// let formats: Vec<Format> = formats.into_iter().collect::<Result<_, _>>()?;
+    /// let fields = RecordFields::of(formats.iter(), RecordKind::Request, |name| name == "status");
+    /// assert_eq!(fields.extra_fields(), ["b", "a"]);
+    /// assert!(fields.fills(Field::Client) && fields.fills(Field::Status));
+    /// assert!(!fields.fills(Field::User));
+    /// # Ok::<(), weir_core::FormatError>(())
+    /// ```
+    pub fn of<'a>(
+        formats: impl Iterator<Item = &'a Format> + Clone,
+        kind: RecordKind,
+        is_seen: impl Fn(&str) -> bool,
+    ) -> Self {
+        let formats = formats.filter(|format| format.kind() == kind);
+        let has = |format: &Format, name: &str| format.is_in_every_line(name) || is_seen(name);
+        let is_filled = |field: &Field| {
+            formats.clone().any(|format| format.fills(*field) && has(format, field.name()))
+        };
+        let fields = Field::ALL.into_iter().filter(is_filled).collect();
+        let mut extra_fields: Vec<String> = Vec::new();
+        for format in formats.clone() {
+            for name in format.extra_fields().iter().filter(|name| has(format, name)) {
+                if !extra_fields.contains(name) {
+                    extra_fields.push(name.clone());
+                }
+            }
+        }
+        Self::new(fields, extra_fields, kind)
+            .with_literal_dashes(|name| has_literal_dashes(formats.clone(), name))
+    }
+}
+
+/// Returns whether a value `-` of an extra field is a value in all formats that have the field.
+fn has_literal_dashes<'a>(mut formats: impl Iterator<Item = &'a Format>, name: &String) -> bool {
+    formats.all(|it| it.has_literal_dashes() || !it.extra_fields().contains(name))
 }

@@ -1,7 +1,7 @@
 //! The known name that a person may have meant by an unknown one.
 
 /// Names that people try, and the fields that they mean.
-const OTHER_NAMES: [(&str, &str); 24] = [
+const OTHER_NAMES: [(&str, &str); 23] = [
     ("address", "client"),
     ("agent", "user_agent"),
     ("browser", "user_agent"),
@@ -19,7 +19,6 @@ const OTHER_NAMES: [(&str, &str); 24] = [
     ("response_time", "request_time"),
     ("size", "bytes"),
     ("src", "client"),
-    ("status_code", "status"),
     ("timestamp", "time"),
     ("ua", "user_agent"),
     ("url", "path"),

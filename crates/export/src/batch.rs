@@ -3,21 +3,26 @@
 use std::collections::BTreeMap;
 
 use weir_core::{
-    ABSENT, ColumnId, ColumnRef, Numbers, REMAINDER, Segment, Selection, Times, Values,
+    ABSENT, Codes, ColumnId, ColumnRef, Field, Numbers, REMAINDER, Segment, Selection, Times, Unit,
+    Values,
 };
 use weir_view::to_json;
 
+use crate::cell_values::{NO_VALUE, status_code};
 use crate::escape::escaped;
-use crate::schema::{CellKind, CellSource, TableSchema};
+use crate::schema::{CellKind, CellSource, TableColumn, TableSchema};
 use crate::text_cells::{NULL, TextCells};
 
 /// The cells of one column.
 #[derive(Debug)]
 pub(crate) enum Cells {
     Text(TextCells),
+    /// Durations are in nanoseconds.
     Numbers(Vec<Option<u64>>),
+    /// In nanoseconds since 1970.
     Instants(Vec<Option<i64>>),
-    ZoneOffsets(Vec<Option<i32>>),
+    /// Zone offsets, and statuses.
+    Integers(Vec<Option<i32>>),
 }
 
 /// Some rows of a table, collected column by column from the segments of a data set.
@@ -30,10 +35,13 @@ pub(crate) enum Cells {
 #[derive(Debug)]
 pub struct RowBatch {
     schema: TableSchema,
+    /// The columns of the schema, and that of the line offsets if the schema lacks it, because rows
+    /// are sorted by it.
+    columns: Vec<TableColumn>,
     rows: usize,
-    /// In the order of the schema.
+    /// In the order of the columns.
     cells: Vec<Cells>,
-    /// For each column of the schema, the text column of the data set, if it has one.
+    /// For each column, the text column of the data set, if it has one.
     ids: Vec<Option<ColumnId>>,
     /// The number of columns in the data set when `ids` was computed.
     known_columns: usize,
@@ -47,6 +55,11 @@ pub struct RowBatch {
     unknown_values: u64,
 }
 
+impl Cells {
+    /// Cells of no rows.
+    const EMPTY: Self = Self::Integers(Vec::new());
+}
+
 impl RowBatch {
     const ROWS_MAX: usize = 1 << 16;
     const CELLS_MAX: usize = 1 << 21;
@@ -56,14 +69,20 @@ impl RowBatch {
     pub fn new(schema: TableSchema) -> Self {
         let cells = |kind| match kind {
             CellKind::Text => Cells::Text(TextCells::default()),
-            CellKind::Number(_) => Cells::Numbers(Vec::new()),
-            CellKind::Instant => Cells::Instants(Vec::new()),
-            CellKind::ZoneOffset => Cells::ZoneOffsets(Vec::new()),
+            CellKind::Number(_) | CellKind::Seconds => Cells::Numbers(Vec::new()),
+            CellKind::Instant | CellKind::InstantNanoseconds => Cells::Instants(Vec::new()),
+            CellKind::ZoneOffset | CellKind::Status => Cells::Integers(Vec::new()),
         };
+        let mut columns = schema.columns.clone();
+        if schema.index_of(&CellSource::LineOffset).is_none() {
+            let kind = CellKind::Number(Unit::Bytes);
+            columns.push(TableColumn::new(String::new(), kind, CellSource::LineOffset));
+        }
         Self {
             rows: 0,
-            cells: schema.columns().iter().map(|column| cells(column.kind)).collect(),
-            ids: vec![None; schema.columns().len()],
+            cells: columns.iter().map(|column| cells(column.kind)).collect(),
+            ids: vec![None; columns.len()],
+            columns,
             known_columns: 0,
             reuses: 0,
             source: None,
@@ -85,7 +104,7 @@ impl RowBatch {
 
     /// Returns the cells of all columns, in the order of the schema.
     pub(crate) fn cells(&self) -> &[Cells] {
-        &self.cells
+        &self.cells[..self.schema.columns().len()]
     }
 
     /// Returns the number of values that the data set did not keep because memory ran out. Their
@@ -111,17 +130,14 @@ impl RowBatch {
             return;
         }
         self.refresh(values);
-        let has_escaped = {
-            let Self { schema, cells, ids, .. } = self;
-            for ((column, cells), id) in schema.columns.iter().zip(cells).zip(ids) {
-                let source = &column.source;
-                self.unknown_values += push_cells(cells, source, *id, file, segment, rows, values);
-            }
-            self.push_other_fields(segment, rows, values);
-            self.cells.iter().any(|cells| matches!(cells, Cells::Text(it) if it.has_escaped()))
-        };
+        let Self { columns, cells, ids, .. } = self;
+        let rows_of = SegmentSelection { segment, rows, values };
+        for ((column, cells), id) in columns.iter().zip(cells).zip(ids) {
+            self.unknown_values += rows_of.push_cells(cells, column, *id, file);
+        }
+        self.push_other_fields(segment, rows, values);
         self.rows += rows.len();
-        self.push_escaped_columns(self.rows - rows.len(), has_escaped);
+        self.push_escaped_columns(self.rows - rows.len());
         self.record_order(segment, rows);
     }
 
@@ -132,7 +148,7 @@ impl RowBatch {
                 Cells::Text(cells) => cells.clear(),
                 Cells::Numbers(cells) => cells.clear(),
                 Cells::Instants(cells) => cells.clear(),
-                Cells::ZoneOffsets(cells) => cells.clear(),
+                Cells::Integers(cells) => cells.clear(),
             }
         }
         self.rows = 0;
@@ -150,7 +166,8 @@ impl RowBatch {
 
     /// Sorts the rows of each source by line.
     pub(crate) fn put_in_order(&mut self) {
-        let Some(line_offset) = self.schema.index_of(&CellSource::LineOffset) else { return };
+        let is_line_offset = |it: &TableColumn| it.source == CellSource::LineOffset;
+        let Some(line_offset) = self.columns.iter().position(is_line_offset) else { return };
         for range in std::mem::take(&mut self.unordered) {
             let offsets = match &self.cells[line_offset] {
                 Cells::Numbers(offsets) => offsets[range.clone()].to_vec(),
@@ -163,7 +180,7 @@ impl RowBatch {
                     Cells::Text(cells) => reorder(&mut cells.codes[range.clone()], &order),
                     Cells::Numbers(cells) => reorder(&mut cells[range.clone()], &order),
                     Cells::Instants(cells) => reorder(&mut cells[range.clone()], &order),
-                    Cells::ZoneOffsets(cells) => reorder(&mut cells[range.clone()], &order),
+                    Cells::Integers(cells) => reorder(&mut cells[range.clone()], &order),
                 }
             }
         }
@@ -182,10 +199,12 @@ impl RowBatch {
         let columns = values.schema().columns().len();
         if self.known_columns != columns {
             self.known_columns = columns;
-            for (column, id) in self.schema.columns.iter().zip(&mut self.ids) {
-                if let CellSource::Text(name) = &column.source {
-                    *id = values.schema().text_column_by_name(name);
-                }
+            for (column, id) in self.columns.iter().zip(&mut self.ids) {
+                *id = match &column.source {
+                    CellSource::Text(name) => values.schema().text_column_by_name(name),
+                    CellSource::StatusCode => Some(Field::Status.column()),
+                    _ => None,
+                };
             }
         }
     }
@@ -193,11 +212,15 @@ impl RowBatch {
     /// Adds the fields of the rows that have no column, such as those of a format that appeared
     /// after the table began.
     fn push_other_fields(&mut self, segment: &Segment, rows: &Selection, values: &Values) {
-        let is_other = |id: &ColumnId| !self.ids.contains(&Some(*id));
-        let others: Vec<_> = segment.text_columns().filter(|(id, _)| is_other(id)).collect();
         let Some(column) = self.schema.index_of(&CellSource::OtherFields) else { return };
         let Cells::Text(cells) = &mut self.cells[column] else { return };
-        if others.is_empty() {
+        let late = self.schema.late_fields(segment, values);
+        let others: Vec<(&str, ColumnId, &Codes)> =
+            late.filter_map(|(id, name)| Some((name, id, segment.text(id)?))).collect();
+        let has_nanoseconds = |times: &&Times| times.has_nanoseconds();
+        let times = segment.times().filter(has_nanoseconds);
+        let times = times.filter(|_| !self.schema.knows_nanoseconds());
+        if others.is_empty() && times.is_none() {
             cells.codes.resize(cells.codes.len() + rows.len(), NULL);
             return;
         }
@@ -205,16 +228,17 @@ impl RowBatch {
         rows.for_each(|row| {
             let mut fields = BTreeMap::new();
             let mut has_escaped = false;
-            for (id, codes) in &others {
+            for (name, id, codes) in &others {
                 let code = codes.get(row) as u32;
                 unknown_values += u64::from(code == REMAINDER);
-                let value = values.dictionary(*id).value(code);
-                let name = values.schema().column(*id).map(|column| column.name.as_str());
-                if let (Some(value), Some(name)) = (value, name) {
+                if let Some(value) = values.dictionary(*id).value(code) {
                     let (text, is_escaped) = escaped(value);
                     has_escaped |= is_escaped;
-                    fields.insert(name, text);
+                    fields.insert(*name, text);
                 }
+            }
+            if let Some(time) = times.and_then(|times| times.get(row)) {
+                fields.insert("time_ns", time.unix_ns.to_string().into());
             }
             // Serialising strings cannot fail.
             let json = to_json(&fields).unwrap_or_default();
@@ -226,23 +250,27 @@ impl RowBatch {
     }
 
     /// Adds the names of the escaped columns, for the rows from `first` on.
-    fn push_escaped_columns(&mut self, first: usize, has_escaped: bool) {
-        let Some((Cells::Text(last), others)) = self.cells.split_last_mut() else { return };
-        last.codes.resize(self.rows, NULL);
-        if !has_escaped {
+    fn push_escaped_columns(&mut self, first: usize) {
+        let Some(column) = self.schema.index_of(&CellSource::EscapedColumns) else { return };
+        let Cells::Text(mut names) = std::mem::replace(&mut self.cells[column], Cells::EMPTY)
+        else {
             return;
-        }
-        for row in first..self.rows {
-            let columns = self.schema.columns.iter().zip(others.iter());
-            let names = columns.filter_map(|(column, cells)| match cells {
-                Cells::Text(cells) if cells.is_escaped(row) => Some(column.name.as_str()),
-                _ => None,
-            });
-            let names: Vec<&str> = names.collect();
-            if !names.is_empty() {
-                last.codes[row] = last.code_of_text(&names.join(","), false);
+        };
+        names.codes.resize(self.rows, NULL);
+        if self.cells.iter().any(|cells| matches!(cells, Cells::Text(it) if it.has_escaped())) {
+            for row in first..self.rows {
+                let columns = self.columns.iter().zip(&self.cells);
+                let escaped = columns.filter_map(|(column, cells)| match cells {
+                    Cells::Text(cells) if cells.is_escaped(row) => Some(column.name.as_str()),
+                    _ => None,
+                });
+                let escaped: Vec<&str> = escaped.collect();
+                if !escaped.is_empty() {
+                    names.codes[row] = names.code_of_text(&escaped.join(","), false);
+                }
             }
         }
+        self.cells[column] = Cells::Text(names);
     }
 
     /// Records whether the rows just added are in line order.
@@ -277,42 +305,105 @@ fn reorder<T: Copy>(cells: &mut [T], order: &[usize]) {
     }
 }
 
-/// Adds the cells of one column. Returns the number of values that the data set did not keep.
-fn push_cells(
-    cells: &mut Cells,
-    source: &CellSource,
-    id: Option<ColumnId>,
-    file: &str,
-    segment: &Segment,
-    rows: &Selection,
-    values: &Values,
-) -> u64 {
-    match (cells, source) {
-        (Cells::Text(cells), CellSource::File) => {
-            let code = cells.code_of_text(file, false);
-            cells.codes.resize(cells.codes.len() + rows.len(), code);
+/// Rows of a segment, with the values of its ids.
+#[derive(Clone, Copy)]
+struct SegmentSelection<'a> {
+    segment: &'a Segment,
+    rows: &'a Selection,
+    values: &'a Values,
+}
+
+impl SegmentSelection<'_> {
+    /// Adds the cells of one column. Returns the number of values that the data set did not keep.
+    fn push_cells(
+        self,
+        cells: &mut Cells,
+        column: &TableColumn,
+        id: Option<ColumnId>,
+        file: &str,
+    ) -> u64 {
+        let Self { segment, rows, .. } = self;
+        match (cells, &column.source) {
+            (Cells::Text(cells), CellSource::File) => {
+                let code = cells.code_of_text(file, false);
+                cells.codes.resize(cells.codes.len() + rows.len(), code);
+            }
+            (Cells::Text(cells), CellSource::Text(_)) => {
+                return self.push_texts(cells, id, column.has_literal_dash);
+            }
+            (Cells::Numbers(cells), CellSource::LineOffset) => {
+                rows.for_each(|row| cells.push(Some(segment.line_offset(row))));
+            }
+            (Cells::Numbers(cells), CellSource::Number(field)) => {
+                push_numbers(cells, segment.numbers(field.column()), rows, |number| number);
+            }
+            (Cells::Instants(cells), _) => {
+                let instants = segment.times().map(Times::instants);
+                push_numbers(cells, instants, rows, Times::decode_instant);
+            }
+            (Cells::Integers(cells), CellSource::StatusCode) => self.push_status_codes(cells, id),
+            (Cells::Integers(cells), _) => {
+                let offsets = segment.times().map(Times::offsets);
+                push_numbers(cells, offsets, rows, Times::decode_offset);
+            }
+            // Other fields and escaped columns depend on all columns.
+            _ => {}
         }
-        (Cells::Text(cells), CellSource::Text(_)) => {
-            return push_texts(cells, id, segment, rows, values);
-        }
-        (Cells::Numbers(cells), CellSource::LineOffset) => {
-            rows.for_each(|row| cells.push(Some(segment.line_offset(row))));
-        }
-        (Cells::Numbers(cells), CellSource::Number(field)) => {
-            push_numbers(cells, segment.numbers(field.column()), rows, |number| number);
-        }
-        (Cells::Instants(cells), _) => {
-            let instants = segment.times().map(Times::instants);
-            push_numbers(cells, instants, rows, Times::decode_instant);
-        }
-        (Cells::ZoneOffsets(cells), _) => {
-            let offsets = segment.times().map(Times::offsets);
-            push_numbers(cells, offsets, rows, Times::decode_offset);
-        }
-        // The last two columns depend on all others.
-        _ => {}
+        0
     }
-    0
+
+    fn push_texts(
+        self,
+        cells: &mut TextCells,
+        id: Option<ColumnId>,
+        has_literal_dash: bool,
+    ) -> u64 {
+        let Some((id, ids)) = self.text_column(id) else {
+            cells.codes.resize(cells.codes.len() + self.rows.len(), NULL);
+            return 0;
+        };
+        let dictionary = self.values.dictionary(id);
+        let mut unknown = 0;
+        // Equal values often follow each other.
+        let mut last = (u64::from(ABSENT), NULL);
+        ids.for_each(self.rows, |id| {
+            if id != last.0 {
+                let is_unknown = id == u64::from(REMAINDER);
+                let code = match dictionary.value(id as u32) {
+                    Some(NO_VALUE) if !has_literal_dash => NULL,
+                    Some(value) => cells.code_of_id(id as u32, || value),
+                    None => NULL,
+                };
+                unknown += u64::from(is_unknown);
+                last = if is_unknown { (u64::from(ABSENT), NULL) } else { (id, code) };
+            }
+            cells.codes.push(last.1);
+        });
+        unknown
+    }
+
+    fn push_status_codes(self, cells: &mut Vec<Option<i32>>, id: Option<ColumnId>) {
+        let Some((id, ids)) = self.text_column(id) else {
+            cells.resize(cells.len() + self.rows.len(), None);
+            return;
+        };
+        let dictionary = self.values.dictionary(id);
+        let mut last = (u64::from(ABSENT), None);
+        ids.for_each(self.rows, |id| {
+            if id != last.0 {
+                last = (id, dictionary.value(id as u32).and_then(status_code));
+            }
+            cells.push(last.1);
+        });
+    }
+
+    /// Returns a text column, if some row has a value in it.
+    fn text_column(&self, id: Option<ColumnId>) -> Option<(ColumnId, &Codes)> {
+        match self.segment.column(id?)? {
+            ColumnRef::Text(ids) => Some((id?, ids)),
+            _ => None,
+        }
+    }
 }
 
 fn push_numbers<T: Copy>(
@@ -325,35 +416,4 @@ fn push_numbers<T: Copy>(
         Some(numbers) => numbers.for_each(rows, |number| cells.push(number.map(&decode))),
         None => cells.resize(cells.len() + rows.len(), None),
     }
-}
-
-fn push_texts(
-    cells: &mut TextCells,
-    id: Option<ColumnId>,
-    segment: &Segment,
-    rows: &Selection,
-    values: &Values,
-) -> u64 {
-    let column = id.and_then(|id| Some((id, segment.column(id)?)));
-    let Some((id, ColumnRef::Text(ids))) = column else {
-        cells.codes.resize(cells.codes.len() + rows.len(), NULL);
-        return 0;
-    };
-    let dictionary = values.dictionary(id);
-    let mut unknown = 0;
-    // Equal values often follow each other.
-    let mut last = (u64::from(ABSENT), NULL);
-    ids.for_each(rows, |id| {
-        if id != last.0 {
-            let is_unknown = id == u64::from(REMAINDER);
-            let code = match dictionary.value(id as u32) {
-                Some(value) => cells.code_of_id(id as u32, || value),
-                None => NULL,
-            };
-            unknown += u64::from(is_unknown);
-            last = if is_unknown { (u64::from(ABSENT), NULL) } else { (id, code) };
-        }
-        cells.codes.push(last.1);
-    });
-    unknown
 }

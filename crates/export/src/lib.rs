@@ -17,7 +17,7 @@
 //! let block = Block::new(b"192.0.2.7 [17/Dec/2025:09:03:01 +0000] 404\n".to_vec());
 //! let segment = reader.read_segment(&block, 0, &mut values);
 //!
-//! let mut batch = RowBatch::new(TableSchema::new(format.kind(), format.extra_fields()));
+//! let mut batch = RowBatch::new(TableSchema::of_table(&format.record_fields(), false));
 //! batch.push("access.log", &segment, &Selection::All(segment.rows()), &values);
 //! let mut writer = ParquetWriter::new(batch.schema())?;
 //! writer.write(&mut batch)?;
@@ -28,6 +28,7 @@
 
 mod arrow;
 mod batch;
+mod cell_values;
 mod encode_error;
 mod escape;
 mod parquet_writer;
@@ -40,5 +41,5 @@ pub use batch::RowBatch;
 pub use encode_error::EncodeError;
 pub use escape::escaped;
 pub use parquet_writer::ParquetWriter;
-pub use schema::{CellKind, TableColumn, TableSchema};
+pub use schema::{ALL_COLUMNS, CellKind, TableColumn, TableSchema};
 pub use text::{SegmentRows, TextFormat, TextWriter};

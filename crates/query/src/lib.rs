@@ -61,7 +61,8 @@ pub use blocks::{
 pub use clients::{ClientRequests, UserPathAnswers, UserPaths};
 pub use evaluator::{Answer, Evaluator, report};
 pub use export::{
-    ExportCounts, ExportError, ExportFormat, LinePlace, LinePlaces, RowExport, SegmentExport,
+    ExportColumns, ExportCounts, ExportError, ExportFormat, LinePlace, LinePlaces, RowExport,
+    SegmentExport,
 };
 pub use limit_curve::{limit_curve, limit_grid};
 pub use lines::LineFinder;

@@ -32,25 +32,36 @@ pub(crate) fn query(text: Option<&str>) -> Result<Query, Refusal> {
     Ok(query)
 }
 
-/// Reads the query and the form of an export from `format=NAME` ([`Form::name`]), which may be
-/// missing, and the parameters of [`query`] that select records: `where`, `zone` and `kind`.
-pub(crate) fn export(text: Option<&str>) -> Result<(Query, Option<Form>), Refusal> {
-    let (mut query, mut form) = (Query::default(), None);
+/// The parameters of an export.
+#[derive(Debug, Default)]
+pub(crate) struct ExportParameters {
+    pub(crate) query: Query,
+    pub(crate) form: Option<Form>,
+    /// The names of the columns; empty for the default ones.
+    pub(crate) columns: Vec<String>,
+}
+
+/// Reads the parameters of an export: `format=NAME` ([`Form::name`]) and `columns=NAME,NAME`, which
+/// may be missing, and those of [`query`] that select records: `where`, `zone` and `kind`.
+pub(crate) fn export(text: Option<&str>) -> Result<ExportParameters, Refusal> {
+    let mut parameters = ExportParameters::default();
     for (name, value) in checked_parameters(text)? {
         match (name.as_str(), value.as_str()) {
             ("format", _) => {
                 let named = Form::by_name(&value);
-                form = Some(named.ok_or_else(|| Refusal::BadRequest(invalid_format(&value)))?);
+                let named = named.ok_or_else(|| Refusal::BadRequest(invalid_format(&value)))?;
+                parameters.form = Some(named);
             }
-            _ if select(&mut query, &name, &value)? => {}
+            ("columns", _) => parameters.columns = value.split(',').map(str::to_owned).collect(),
+            _ if select(&mut parameters.query, &name, &value)? => {}
             _ => {
                 return Err(Refusal::BadRequest(format!(
-                    "`{name}` is not a valid parameter; use format, where, zone or kind"
+                    "`{name}` is not a valid parameter; use format, columns, where, zone or kind"
                 )));
             }
         }
     }
-    Ok((query, form))
+    Ok(parameters)
 }
 
 /// Reads the definition of a format from `definition=TEXT`, which may be missing.
@@ -162,7 +173,7 @@ mod tests {
     use weir_query::ExportFormat;
     use weir_view::{Compare, Query, RecordKind};
 
-    use super::{decode, export, query};
+    use super::{ExportParameters, decode, export, query};
     use crate::export_form::Form;
 
     #[test]
@@ -201,13 +212,15 @@ mod tests {
 
     #[test]
     fn an_export_names_its_format_and_what_selects_records() {
-        let (read, form) =
-            export(Some("where=a&format=jsonl&kind=request&zone=UTC")).expect("valid");
+        let ExportParameters { query: read, form, columns } =
+            export(Some("where=a&format=jsonl&kind=request&zone=UTC&columns=time,path"))
+                .expect("valid");
+        assert_eq!(columns, ["time", "path"]);
         let (kind, zone) = (Some(RecordKind::Request), Some("UTC".to_owned()));
         let conditions = vec!["a".to_owned()];
         assert_eq!(read, Query { conditions, kind, zone, ..Query::default() });
         assert_eq!(form, Some(Form::Fields(ExportFormat::JsonLines)));
-        assert_eq!(export(Some("where=a&where=b")).map(|(_, form)| form), Ok(None));
+        assert_eq!(export(Some("where=a&where=b")).map(|it| it.form), Ok(None));
         for wrong in ["format=xml", "format=csv&top=3", "format=csv&format=jsonl"] {
             assert!(export(Some(wrong)).is_err(), "{wrong}");
         }

@@ -11,6 +11,7 @@ use weir_observe::task::{TaskKind, TaskName};
 use weir_view::SessionCreated;
 
 use crate::captured_request::CapturedRequest;
+use crate::export::RowRequest;
 use crate::file::Purpose;
 use crate::hub::Hub;
 use crate::refusal::Refusal;
@@ -212,12 +213,13 @@ async fn export_rows(
     allow(request, "GET, HEAD")?;
     let session = hub.find(id)?;
     let _user = session.enter(Access::View);
-    let (mut query, named) = query_string::export(request.uri().query())?;
-    let form = accept::choose_form(request.headers(), named)?;
-    query.zone = query.zone.or_else(|| session.zone().cloned());
+    let mut parameters = query_string::export(request.uri().query())?;
+    parameters.query.zone = parameters.query.zone.or_else(|| session.zone().cloned());
+    let form = accept::choose_form(request.headers(), parameters.form)?;
+    let rows = RowRequest { query: parameters.query, form, columns: parameters.columns };
     let data = session.data()?;
     tokio::select! {
-        response = export::respond(&session, data, query, form, request, client) => response,
+        response = export::respond(&session, data, rows, request, client) => response,
         () = gone(client) => Err(Refusal::ClientGone),
     }
 }

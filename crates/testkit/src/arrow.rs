@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 /// A stream that was read to its end.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub struct ArrowStream {
     /// The columns in their order.
     pub columns: Vec<ArrowColumn>,
@@ -32,25 +32,27 @@ pub struct ArrowColumn {
 pub enum ArrowType {
     /// Large UTF-8 in a dictionary with indices of 32 bits.
     Text,
-    /// Unsigned integers of 64 bits.
-    Unsigned,
+    /// Signed integers of 64 bits.
+    Long,
     /// Signed integers of 32 bits.
-    Signed,
-    /// Nanoseconds since 1970, UTC.
+    Int,
+    /// Floating-point numbers of 64 bits.
+    Double,
+    /// Microseconds since 1970, UTC.
     Instant,
 }
 
 /// A cell of a row.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum ArrowCell {
     /// There is no value.
     Null,
     /// A text.
     Text(String),
-    /// An unsigned integer.
-    Unsigned(u64),
-    /// A signed integer, or an instant in nanoseconds.
-    Signed(i64),
+    /// An integer, or an instant in microseconds.
+    Integer(i64),
+    /// A floating-point number.
+    Double(f64),
 }
 
 impl ArrowStream {
@@ -134,8 +136,8 @@ impl ArrowStream {
 impl ArrowType {
     fn bytes(self) -> usize {
         match self {
-            Self::Text | Self::Signed => 4,
-            Self::Unsigned | Self::Instant => 8,
+            Self::Text | Self::Int => 4,
+            Self::Long | Self::Double | Self::Instant => 8,
         }
     }
 
@@ -145,9 +147,9 @@ impl ArrowType {
                 let index = int(bytes, 0) as usize;
                 ArrowCell::Text(dictionary.expect("a dictionary before the rows")[index].clone())
             }
-            Self::Signed => ArrowCell::Signed(i64::from(int(bytes, 0))),
-            Self::Instant => ArrowCell::Signed(long(bytes, 0)),
-            Self::Unsigned => ArrowCell::Unsigned(long(bytes, 0).cast_unsigned()),
+            Self::Int => ArrowCell::Integer(i64::from(int(bytes, 0))),
+            Self::Long | Self::Instant => ArrowCell::Integer(long(bytes, 0)),
+            Self::Double => ArrowCell::Double(f64::from_bits(long(bytes, 0).cast_unsigned())),
         }
     }
 }
@@ -183,9 +185,10 @@ fn column((number, field): (usize, Table<'_>)) -> ArrowColumn {
             assert_eq!(encoding.table(1).map(int), Some((Some(32), 1)), "indices");
             ArrowType::Text
         }
-        2 if int(kind) == (Some(64), 0) => ArrowType::Unsigned,
-        2 if int(kind) == (Some(32), 1) => ArrowType::Signed,
-        10 if (kind.short(0), kind.text(1).as_str()) == (3, "UTC") => ArrowType::Instant,
+        2 if int(kind) == (Some(64), 1) => ArrowType::Long,
+        2 if int(kind) == (Some(32), 1) => ArrowType::Int,
+        3 if kind.short(0) == 2 => ArrowType::Double,
+        10 if (kind.short(0), kind.text(1).as_str()) == (2, "UTC") => ArrowType::Instant,
         other => panic!("a type with the number {other}"),
     };
     ArrowColumn { name: field.text(0), kind }

@@ -34,9 +34,10 @@ pub fn arrow_rows(stream: &[u8]) -> Rows {
     let cell = |cell, kind| match cell {
         ArrowCell::Null => Cell::Null,
         ArrowCell::Text(text) => Cell::Str(text),
-        ArrowCell::Unsigned(number) => Cell::ULong(number),
-        ArrowCell::Signed(number) if kind == ArrowType::Instant => Cell::Long(number),
-        ArrowCell::Signed(number) => Cell::Int(i32::try_from(number).expect("32 bits")),
+        ArrowCell::Double(number) => Cell::Double(number),
+        ArrowCell::Integer(number) if kind == ArrowType::Instant => Cell::TimestampMicros(number),
+        ArrowCell::Integer(number) if kind == ArrowType::Long => Cell::Long(number),
+        ArrowCell::Integer(number) => Cell::Int(i32::try_from(number).expect("32 bits")),
     };
     let named = |row: Vec<ArrowCell>| {
         let cells = row.into_iter().zip(&columns);

@@ -53,22 +53,16 @@ impl<'a> FieldValues<'a> {
     }
 }
 
-/// Returns the fields with a column in CSV: those that every format may have, because the header is
-/// written before all formats are known.
-pub fn csv_fields() -> impl Iterator<Item = Field> {
+/// Returns the fields with a column in the CSV of lines: those that every format may have, because
+/// the header is written before all formats are known. The text of the line has the others.
+fn csv_fields() -> impl Iterator<Item = Field> {
     [Field::Time].into_iter().chain(Field::TEXT).chain(Field::NUMBERS)
 }
 
-/// Returns the header of [`line_csv_row`] as a row of CSV. Without `has_texts`, it omits the number
-/// and the text of the line, for records whose lines are unknown.
-pub fn line_csv_header(has_texts: bool) -> String {
-    let names = csv_fields().map(Field::name);
-    match has_texts {
-        true => {
-            csv_row(["file", "line"].into_iter().chain(names).chain(["raw"]).map(str::as_bytes))
-        }
-        false => csv_row(["file"].into_iter().chain(names).map(str::as_bytes)),
-    }
+/// Returns the header of [`line_csv_row`] as a row of CSV.
+pub fn line_csv_header() -> String {
+    let names = ["file", "line"].into_iter().chain(csv_fields().map(Field::name)).chain(["raw"]);
+    csv_row(names.map(str::as_bytes))
 }
 
 /// Returns a line of a file as a row of CSV. Fields that the record lacks are empty.

@@ -13,7 +13,7 @@ use crate::json::write_json;
 ///
 /// The object has the keys `file` and `line`, the fields by their names, and `raw`. If the line is
 /// not UTF-8, `raw` has replacement characters, and `raw_hex` is added. If a field has the name of
-/// one of these keys, [`field_key`] returns its key.
+/// one of these keys, its key has the prefix `log_`.
 #[derive(Debug)]
 pub struct LogLine<'a> {
     /// The name of the file.
@@ -47,12 +47,7 @@ const OWN_KEYS: [&str; 4] = ["file", "line", "raw", "raw_hex"];
 
 /// Returns the key of a field in the object of a line. A name that is one of the object's own keys
 /// gets the prefix `log_`, because readers keep only one of two equal keys.
-///
-/// ```
-/// assert_eq!(weir_view::field_key("path"), "path");
-/// assert_eq!(weir_view::field_key("raw"), "log_raw");
-/// ```
-pub fn field_key(name: &str) -> Cow<'_, str> {
+fn field_key(name: &str) -> Cow<'_, str> {
     match OWN_KEYS.contains(&name) {
         true => format!("log_{name}").into(),
         false => name.into(),

@@ -13,7 +13,9 @@ export function bytes(value: number): string {
     shown /= 1000;
     unit += 1;
   }
-  return `${unit === 0 ? shown.toFixed(0) : threeDigits(shown)} ${UNITS[unit]}`;
+  // The greatest sum of the server also stands for any greater one.
+  const bound = value >= 2 ** 64 ? "≥ " : "";
+  return `${bound}${unit === 0 ? shown.toFixed(0) : threeDigits(shown)} ${UNITS[unit]}`;
 }
 
 /** Bytes a second: `12.5 MB/s`. */

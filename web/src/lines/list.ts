@@ -166,7 +166,21 @@ async function linesOf(
 
 /** Whether a text can be the line of a record: it has to contain the client's address, if any. */
 function shows({ client }: SelectedLine, text: string): boolean {
-  return !client || !/^[\d.]+$|^[\da-f:.]*:[\da-f:.]+$/i.test(client) || text.includes(client);
+  if (!client || !/^[\d.]+$|^[\da-f:.]*:[\da-f:.]+$/i.test(client)) return true;
+  return text.includes(client) || hasAddress(text, client);
+}
+
+/** Whether a text contains an address in another spelling, which only IPv6 has. */
+function hasAddress(text: string, address: string): boolean {
+  const wanted = spelling(address.includes(":") ? address : `::ffff:${address}`);
+  const parts = text.match(/[\da-f:.]*:[\da-f:.]*/gi) ?? [];
+  return parts.some((part) => spelling(part.replace(/([^:]):$/, "$1")) === wanted);
+}
+
+/** The one spelling of an IPv6 address; the text itself if it is none. */
+function spelling(address: string): string {
+  const url = `http://[${address}]`;
+  return URL.canParse(url) ? new URL(url).hostname : address;
 }
 
 function joined(before: readonly string[], more: readonly string[]): readonly string[] {

@@ -99,7 +99,7 @@ const BUILT_PEERS: &[&str] = &[COMPILATION, DEBIAN, PEERS];
 const BUILT_PYTHON: &[&str] = &[COMPILATION, PYTHON];
 
 /// All steps but the programs of the tests. Those that take long come first.
-const STEPS: [Step; 42] = [
+const STEPS: [Step; 43] = [
     download(DEBIAN, debian::install),
     download(PYTHON, python_packages),
     download(NPM, weir_tools::npm::install),
@@ -132,6 +132,12 @@ const STEPS: [Step; 42] = [
     outside("HAProxy and modules of Apache", BUILT_DEBIAN, &[OF_WEIR, WEIR], outside::limiters),
     step("h2spec", &[COMPILATION, H2SPEC], Full, abuse::check_http2),
     outside("readers of tables", BUILT_PYTHON, &[OF_WEIR, WEIR], outside::table_readers),
+    outside(
+        "engines of data lakes",
+        &[COMPILATION, DEBIAN, PYTHON],
+        &[OF_WEIR, WEIR],
+        outside::lake_readers,
+    ),
     outside("DuckDB", BUILT_PYTHON, &[OF_WEIR, WEIR], outside::duckdb),
     outside("PyJWT", BUILT_PYTHON, &["weir-gateway token"], outside::pyjwt),
     outside("Prometheus", BUILT_PYTHON, &[OF_WEIR, WEIR], outside::prometheus),

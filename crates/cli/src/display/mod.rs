@@ -18,7 +18,7 @@ pub(crate) use escape::{safe, safe_bytes, safe_rows};
 pub(crate) use group::{GroupColumn, mark_lower_bound};
 pub(crate) use lists::{fields_with_values, list_order, title_of};
 pub(crate) use number::{
-    at_least, bytes, change, duration, lower_bound, rate, separated, share, signed,
+    SUM_MAX, at_least, bytes, change, duration, lower_bound, rate, separated, share, signed,
 };
 pub(crate) use span::Span;
 pub(crate) use time::{LocalTime, span, step};

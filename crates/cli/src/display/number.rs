@@ -29,9 +29,15 @@ pub(crate) fn bytes(number: u64) -> String {
     }
     match unit {
         0 => format!("{number} B"),
-        _ => format!("{} {}", three_digits(scaled), UNITS[unit]),
+        _ => {
+            let bound = if number == SUM_MAX { "≥ " } else { "" };
+            format!("{bound}{} {}", three_digits(scaled), UNITS[unit])
+        }
     }
 }
+
+/// The greatest sum of sizes, which also stands for any greater one.
+pub(crate) const SUM_MAX: u64 = u64::MAX;
 
 /// A speed: `12.5 MB/s`.
 pub(crate) fn rate(bytes_per_s: f64) -> String {
@@ -80,7 +86,13 @@ mod tests {
     use proptest::prelude::*;
     use weir_core::{parse_duration_ns, parse_size};
 
-    use super::{at_least, bytes, change, duration, rate, separated, share, signed};
+    use super::{SUM_MAX, at_least, bytes, change, duration, rate, separated, share, signed};
+
+    #[test]
+    fn a_sum_that_stopped_is_a_bound() {
+        assert_eq!(bytes(SUM_MAX), "≥ 18447 PB");
+        assert_eq!(bytes(SUM_MAX - 1), "18447 PB");
+    }
 
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]

@@ -28,6 +28,11 @@ pub(crate) struct ExportArguments {
     #[arg(long, value_enum, value_name = "KIND")]
     pub(crate) kind: Option<KindArgument>,
 
+    /// The columns to write, in this order; `*` stands for those that are written by default, and
+    /// `other_fields` has what no other column has
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) columns: Vec<String>,
+
     #[command(flatten)]
     pub(crate) logs: LogArguments,
 }
@@ -72,6 +77,7 @@ Examples:
   weir export --output errors.csv --where status=5xx --since -7d access.log
   weir export --output errors.log --where status=5xx --since -7d access.log
   zcat access.log.*.gz | weir export --to jsonl | jq .path
+  weir export --output slow.csv --columns time,client,path,request_time access.log
   duckdb -c \"select status, count(*) from 'access.parquet' group by 1\"
 
 Memory does not grow with the logs. docs/exports.md describes the columns. Lines that do not
@@ -93,6 +99,12 @@ impl ExportArguments {
             Some(FormatArgument::Lines) => Form::Lines,
             None => self.form_of_output()?,
         };
+        if form == Form::Lines && !self.columns.is_empty() {
+            return Err(Failure::new(
+                "--columns: lines are written as they are in the logs; choose another form with \
+                 --to, such as csv",
+            ));
+        }
         match form {
             Form::Fields(format) if self.is_terminal() && !format.is_text() => Err(Failure::new(
                 format_args!("a terminal cannot show {}; name a file with --output", format.name()),

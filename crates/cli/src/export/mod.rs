@@ -1,23 +1,29 @@
 //! `weir export`: the records of some logs as a file for other programs.
 
 mod arguments;
+mod late_fields;
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::io::{self, Write};
 use std::panic::resume_unwind;
 use std::sync::{Arc, Weak};
 use std::thread;
 
-use weir_core::{Field, Format, Zone};
+use weir_core::{Field, Format, RecordFields, Segment, Zone};
 use weir_ingest::{
     DataSet, FormatChoice, Input, OrderedSegments, Pipeline, PipelineOptions, Retention,
     SourceSnapshot,
 };
-use weir_query::{ExportError, ExportFormat, Now, ParsedQuery, SegmentExport, WrittenQuery};
+use weir_query::{
+    ExportColumns, ExportCounts, ExportError, ExportFormat, Now, ParsedQuery, SegmentExport,
+    WrittenQuery,
+};
 use weir_view::{Query, RecordKind};
 
 pub(crate) use arguments::ExportArguments;
 use arguments::Form;
+use late_fields::LateFields;
 
 use crate::display::separated;
 use crate::grep::{RecordLines, write_record_lines};
@@ -48,7 +54,13 @@ struct Request {
     kind: Option<RecordKind>,
     zone: Option<Zone>,
     format: ExportFormat,
+    /// The names of the columns; empty for the default ones.
+    columns: Vec<String>,
     logs: LogFields,
+    /// Whether the logs can be read a second time, and the output written.
+    is_repeatable: bool,
+    /// The fields that appeared after the header, if the logs are read a second time.
+    late_fields: LateFields,
     /// The number of threads that parse, and of those that encode.
     jobs: usize,
 }
@@ -63,8 +75,10 @@ enum Output {
 struct ExportOutcome {
     /// About inputs that were not read to their end.
     complaints: Vec<Complaint>,
+    counts: ExportCounts,
+    late_fields: LateFields,
     /// About values that the output lacks.
-    missing: Option<Complaint>,
+    missing: Vec<Complaint>,
     sources: Vec<SourceSnapshot>,
 }
 
@@ -88,8 +102,15 @@ pub(crate) fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
         Form::Fields(format) => format,
         Form::Lines => return export_lines(arguments, inputs, choice, output, &complaints),
     };
-    let request = Request::new(arguments, &mut inputs, &choice, format)?;
+    let mut request = Request::new(arguments, &mut inputs, &choice, format)?;
+    request.is_repeatable = output.is_repeatable() && inputs.iter().all(Input::is_file);
     let mut exported = export(arguments, &request, &inputs, &choice, &mut output)?;
+    if request.is_repeatable && !exported.late_fields.is_empty() {
+        output.restart().map_err(|error| arguments.output_failure(&error))?;
+        request.late_fields = exported.late_fields;
+        exported = export(arguments, &request, &inputs, &choice, &mut output)?;
+    }
+    exported.missing = missing_of(&exported, &arguments.name());
     exported.complaints.splice(0..0, complaints);
     let withheld = output.finish_unless(exported.withheld());
     let withheld = withheld.map_err(|error| arguments.output_failure(&error))?;
@@ -162,36 +183,86 @@ impl Request {
         let query = query.within(arguments.logs.period.period(&now, &own_zone)?);
         let (kind, jobs) = (arguments.kind.map(Into::into), arguments.logs.threads());
         let period_option = arguments.logs.period.options().next();
-        Ok(Self { written, query, period_option, kind, zone, format, logs, jobs })
+        Ok(Self {
+            written,
+            query,
+            period_option,
+            kind,
+            zone,
+            format,
+            columns: arguments.columns.clone(),
+            logs,
+            is_repeatable: false,
+            late_fields: LateFields::default(),
+            jobs,
+        })
     }
 
     /// Begins the export of a data set whose first records have these formats. The formats that the
     /// parsers have found by now depend on timing. So the kind and the columns are decided here, by
     /// the formats of the first records and of the first lines of all files, in the order of the
-    /// inputs.
+    /// inputs. `first` are the first records.
     fn begin(
         &self,
         data: &Arc<DataSet>,
-        first_formats: &[Arc<Format>],
+        first: Option<&Segment>,
     ) -> Result<SegmentExport, Failure> {
-        let formats = || first_formats.iter().chain(self.logs.formats());
-        let has_kind = |kind: &RecordKind| formats().any(|it| it.kind() == (*kind).into());
+        let source = first.and_then(|segment| data.source(segment.source()));
+        let mut formats = source.map_or_else(Vec::new, |source| source.first_formats());
+        formats.extend(self.logs.formats().iter().chain(&self.late_fields.formats).cloned());
+        let has_kind = |kind: &RecordKind| formats.iter().any(|it| it.kind() == (*kind).into());
         let kinds = weir_core::RecordKind::ALL.into_iter().map(RecordKind::from);
         let kind = self.kind.or_else(|| kinds.into_iter().find(has_kind)).unwrap_or_default();
-        let mut extra_fields: Vec<String> = Vec::new();
-        for name in formats().filter(|it| it.kind() == kind.into()).flat_map(|it| it.extra_fields())
-        {
-            if !extra_fields.contains(name) {
-                extra_fields.push(name.clone());
-            }
-        }
+        let columns = self.columns(data, first, &formats, kind)?;
         let data = data.clone();
         let name_of = move |number| {
             data.source(number).map_or_else(String::new, |source| source.name().to_owned())
         };
         let (query, zone) = ((self.query.clone(), kind), self.zone.clone());
-        let export = SegmentExport::new(query, zone, self.format, &extra_fields, name_of);
+        let export = SegmentExport::new(query, zone, self.format, columns, name_of);
         Ok(export.map_err(Failure::new)?.with_jobs(self.jobs))
+    }
+
+    /// Returns the columns of records with these formats. `first` are the first records.
+    fn columns(
+        &self,
+        data: &DataSet,
+        first: Option<&Segment>,
+        formats: &[Arc<Format>],
+        kind: RecordKind,
+    ) -> Result<ExportColumns, Failure> {
+        let heads = self.logs.records();
+        let times = first.and_then(Segment::times);
+        let has_nanoseconds =
+            heads.have_nanoseconds || times.is_some_and(|it| it.has_nanoseconds());
+        let filled = first.map(|segment| filled_fields(segment, data)).unwrap_or_default();
+        let fields = |is_filled: &dyn Fn(&str) -> bool| {
+            RecordFields::of(formats.iter().map(Arc::as_ref), kind.into(), is_filled)
+        };
+        let is_filled = |name: &str| {
+            heads.filled.contains(name)
+                || filled.contains(name)
+                || self.late_fields.names.contains(name)
+        };
+        let all = fields(&|_| true);
+        let filled = if self.format.is_text() { fields(&is_filled) } else { all.clone() };
+        let columns_of = |fields| ExportColumns::new(self.format, fields, has_nanoseconds);
+        if !self.columns.is_empty() {
+            // A field that no record had so far can be named too.
+            let named = columns_of(&filled).select(&self.columns);
+            let named = named.or_else(|_| columns_of(&all).select(&self.columns));
+            return named.map_err(|error| Failure::new(format_args!("--columns: {error}")));
+        }
+        let columns = columns_of(&filled);
+        if self.format != ExportFormat::Csv {
+            return Ok(columns);
+        }
+        // Objects may have further members in any later line.
+        let may_have_others = filled != all && !(self.logs.are_all_inputs() && heads.are_all);
+        Ok(match may_have_others && !self.is_repeatable {
+            true => columns.with_other_fields(),
+            false => columns,
+        })
     }
 
     /// Checks that some log has the fields of the conditions.
@@ -256,8 +327,14 @@ fn export(
     })?;
     let sources: Vec<_> = data.sources().iter().map(|source| source.snapshot()).collect();
     request.check_fields(&sources, &data.formats())?;
-    let missing = complaint_of(&export, &arguments.name());
-    Ok(ExportOutcome { complaints, missing, sources })
+    let late_fields = LateFields::of(&export, &data);
+    Ok(ExportOutcome {
+        complaints,
+        counts: export.counts(),
+        late_fields,
+        missing: Vec::new(),
+        sources,
+    })
 }
 
 /// Why the output ended early.
@@ -305,39 +382,45 @@ fn write(
             None => {
                 // Lines without records have no format yet.
                 let Some(first) = some.iter().find(|it| it.rows() > 0) else { continue };
-                let source = data.source(first.source());
-                let first_formats = source.map_or_else(Vec::new, |source| source.first_formats());
-                begun.insert(request.begin(data, &first_formats)?)
+                begun.insert(request.begin(data, Some(first))?)
             }
         };
         output.write_all(export.push(&some, &data.formats(), &**data)?)?;
     }
     let mut export = match begun {
         Some(export) => export,
-        None => request.begin(data, &[])?,
+        None => request.begin(data, None)?,
     };
     output.write_all(export.finish()?)?;
     Ok(export)
 }
 
-/// Returns a complaint about values that are missing in the output, and prints a note about records
+/// Returns the names of the fields that some record of a segment has.
+fn filled_fields(segment: &Segment, data: &DataSet) -> HashSet<String> {
+    let values = data.values();
+    let columns = segment.columns().filter_map(|(id, _)| values.schema().column(id));
+    columns.map(|column| column.name.clone()).collect()
+}
+
+/// Returns complaints about values that are missing in the output, and prints a note about records
 /// of other kinds.
-fn complaint_of(export: &SegmentExport, output: &str) -> Option<Complaint> {
-    let counts = export.counts();
+fn missing_of(exported: &ExportOutcome, output: &str) -> Vec<Complaint> {
+    let counts = exported.counts;
     if counts.other_kinds > 0 {
         say(format_args!(
             "{} records of other kinds were left out; choose a kind with --kind",
             separated(counts.other_kinds)
         ));
     }
-    (counts.unknown_values > 0).then(|| Complaint {
-        name: output.to_owned(),
-        sentence: format!(
+    let unknown = (counts.unknown_values > 0).then(|| {
+        format!(
             "{} values are missing, because so many distinct ones follow each other that their \
              memory was used up",
             separated(counts.unknown_values)
-        ),
-    })
+        )
+    });
+    let sentences = unknown.into_iter().chain(exported.late_fields.sentence());
+    sentences.map(|sentence| Complaint { name: output.to_owned(), sentence }).collect()
 }
 
 impl Write for Output {
@@ -357,6 +440,19 @@ impl Write for Output {
 }
 
 impl Output {
+    /// Whether the output can be written a second time.
+    fn is_repeatable(&self) -> bool {
+        matches!(self, Self::File(file) if file.is_replacement())
+    }
+
+    /// Drops what was written so far.
+    fn restart(&mut self) -> io::Result<()> {
+        match self {
+            Self::Stdout(_) => Ok(()),
+            Self::File(file) => file.restart(),
+        }
+    }
+
     fn finish(self) -> io::Result<()> {
         match self {
             Self::Stdout(mut stdout) => stdout.flush(),
@@ -377,7 +473,7 @@ impl Output {
 impl ExportOutcome {
     /// Returns why an output file is not written; `None` if it is.
     fn withheld(&self) -> Option<Withheld> {
-        let lacks_values = || self.missing.is_some().then_some(Withheld::LacksValues);
+        let lacks_values = || (!self.missing.is_empty()).then_some(Withheld::LacksValues);
         Withheld::of_sources(!self.complaints.is_empty(), &self.sources).or_else(lacks_values)
     }
 
@@ -391,7 +487,7 @@ impl ExportOutcome {
         say_all(&without);
         say_all(self.complaints.iter().chain(&self.missing));
         let has_records = self.sources.iter().any(|source| source.records > 0);
-        match (self.complaints.is_empty() && self.missing.is_none(), has_records) {
+        match (self.complaints.is_empty() && self.missing.is_empty(), has_records) {
             (false, _) => Exit::Failed,
             (true, true) => Exit::Done,
             (true, false) => Exit::NoMatch,

@@ -158,7 +158,7 @@ impl Search {
 
     fn write_header(&self, output: &mut impl Write) -> io::Result<()> {
         match self.layout.output {
-            OutputKind::Csv => output.write_all(line_csv_header(true).as_bytes()),
+            OutputKind::Csv => output.write_all(line_csv_header().as_bytes()),
             _ => Ok(()),
         }
     }

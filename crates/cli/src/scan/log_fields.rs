@@ -1,8 +1,11 @@
 //! The fields of several logs together. A single log may lack some of them.
 
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
-use weir_core::{Format, FormatTracker, LineOutcome, Lines, LogReader, TrackerOptions};
+use weir_core::{
+    FieldAccessor, Format, FormatTracker, LineOutcome, Lines, LogReader, Record, TrackerOptions,
+};
 use weir_ingest::{FormatChoice, Head, Input};
 
 /// The fields of the first lines of several files, read when one of them lacks a requested field.
@@ -11,17 +14,47 @@ use weir_ingest::{FormatChoice, Head, Input};
 pub(crate) struct LogFields {
     /// Without pipes, because those can be read only once.
     files: Vec<Input>,
+    /// Whether all inputs are files.
+    are_all_inputs: bool,
     choice: FormatChoice,
-    /// The formats of the records in the first lines.
-    formats: OnceLock<Vec<Arc<Format>>>,
+    records: OnceLock<FirstRecords>,
+}
+
+/// The records in the first lines of several files.
+#[derive(Debug)]
+pub(crate) struct FirstRecords {
+    /// The formats of the records, in the order of the files.
+    pub(crate) formats: Vec<Arc<Format>>,
+    /// The names of the fields that some record has.
+    pub(crate) filled: HashSet<String>,
+    /// Whether some time has a part below a microsecond.
+    pub(crate) have_nanoseconds: bool,
+    /// Whether the files have no other lines.
+    pub(crate) are_all: bool,
+}
+
+/// A format of the first records of a file, with the fields that no record had so far.
+struct FirstFormat {
+    format: Arc<Format>,
+    unfilled: Vec<(String, FieldAccessor)>,
 }
 
 impl LogFields {
     /// Creates the fields of the files among the inputs. `choice` is the format of the command
     /// line.
     pub(crate) fn new(inputs: &[Input], choice: &FormatChoice) -> Self {
-        let files = inputs.iter().filter(|input| input.is_file()).cloned().collect();
-        Self { files, choice: choice.clone(), formats: OnceLock::new() }
+        let files: Vec<_> = inputs.iter().filter(|input| input.is_file()).cloned().collect();
+        Self {
+            are_all_inputs: files.len() == inputs.len(),
+            files,
+            choice: choice.clone(),
+            records: OnceLock::new(),
+        }
+    }
+
+    /// Whether all inputs are files.
+    pub(crate) fn are_all_inputs(&self) -> bool {
+        self.are_all_inputs
     }
 
     /// Whether a record in the first lines of a file may have this field.
@@ -31,32 +64,65 @@ impl LogFields {
 
     /// The formats of the records in the first lines of the files.
     pub(crate) fn formats(&self) -> &[Arc<Format>] {
-        self.formats.get_or_init(|| {
-            self.files.iter().flat_map(|file| formats_of(file, &self.choice)).collect()
+        &self.records().formats
+    }
+
+    /// The records in the first lines of the files.
+    pub(crate) fn records(&self) -> &FirstRecords {
+        self.records.get_or_init(|| {
+            let mut records = FirstRecords {
+                formats: Vec::new(),
+                filled: HashSet::new(),
+                have_nanoseconds: false,
+                are_all: true,
+            };
+            self.files.iter().for_each(|file| records.add(file, &self.choice));
+            records
         })
     }
 }
 
-/// The formats of the records in the first lines of a file. An error is reported when the file is
-/// scanned.
-fn formats_of(file: &Input, choice: &FormatChoice) -> Vec<Arc<Format>> {
-    let is_enough = |text: &[u8]| text.len() >= FormatTracker::DETECTION_BYTES;
-    let Ok(head) = Head::of(file, is_enough) else { return Vec::new() };
-    let mut tracker = FormatTracker::new(choice.clone(), TrackerOptions::default(), 0);
-    let spans = tracker.track(head.lines(), 0).spans;
-    let ends = spans.iter().skip(1).map(|span| span.start).chain([head.lines().len()]);
-    let mut formats: Vec<Arc<Format>> = Vec::new();
-    for (span, end) in spans.iter().zip(ends) {
-        let mut reader = LogReader::of_span(span.format.clone(), &span.companions);
-        for line in Lines::new(head.lines().get(span.start..end).unwrap_or_default()) {
-            reader.read(line.bytes, |parser, outcome| {
-                let is_record = matches!(outcome, LineOutcome::Record(_));
-                let is_known = || formats.iter().any(|known| Arc::ptr_eq(known, parser.format()));
-                if is_record && !is_known() {
-                    formats.push(parser.format().clone());
-                }
-            });
+impl FirstRecords {
+    /// Adds the first lines of a file. An error is reported when the file is scanned.
+    fn add(&mut self, file: &Input, choice: &FormatChoice) {
+        let is_enough = |text: &[u8]| text.len() >= FormatTracker::DETECTION_BYTES;
+        let Ok(head) = Head::of(file, is_enough) else { return };
+        self.are_all &= head.is_whole;
+        let mut tracker = FormatTracker::new(choice.clone(), TrackerOptions::default(), 0);
+        let spans = tracker.track(head.lines(), 0).spans;
+        let ends = spans.iter().skip(1).map(|span| span.start).chain([head.lines().len()]);
+        let mut formats: Vec<FirstFormat> = Vec::new();
+        for (span, end) in spans.iter().zip(ends) {
+            let mut reader = LogReader::of_span(span.format.clone(), &span.companions);
+            for line in Lines::new(head.lines().get(span.start..end).unwrap_or_default()) {
+                reader.read(line.bytes, |parser, outcome| {
+                    if let LineOutcome::Record(record) = outcome {
+                        self.add_record(&mut formats, parser.format(), record);
+                    }
+                });
+            }
         }
+        self.formats.extend(formats.into_iter().map(|first| first.format));
     }
-    formats
+
+    fn add_record(
+        &mut self,
+        formats: &mut Vec<FirstFormat>,
+        format: &Arc<Format>,
+        record: &Record<'_>,
+    ) {
+        let known = formats.iter().position(|known| Arc::ptr_eq(&known.format, format));
+        let index = known.unwrap_or_else(|| {
+            formats.push(FirstFormat { format: format.clone(), unfilled: format.accessors() });
+            formats.len() - 1
+        });
+        formats[index].unfilled.retain(|(name, field)| {
+            let is_filled = field.value(record).is_some();
+            if is_filled {
+                self.filled.insert(name.clone());
+            }
+            !is_filled
+        });
+        self.have_nanoseconds |= record.time.is_some_and(|time| time.unix_ns % 1_000 != 0);
+    }
 }

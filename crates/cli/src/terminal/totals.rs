@@ -6,7 +6,9 @@ use weir_view::{FormatCount, IncompleteSource, Quantiles, Report, YearSource};
 use super::Screen;
 use super::style::{Painter, Style};
 use super::text::{fit, fit_middle, left, width};
-use crate::display::{LocalTime, bytes, duration, lower_bound, safe, separated, share, span};
+use crate::display::{
+    LocalTime, SUM_MAX, bytes, duration, lower_bound, safe, separated, share, span,
+};
 
 /// The width of the names in columns, unless one is longer.
 const NAME_COLUMNS: usize = 16;
@@ -57,7 +59,8 @@ pub(super) fn draw(report: &Report, is_main: bool, screen: &Screen) -> Vec<Strin
             add("Errors", format!("{errors} (error rate {share}, status 400 to 599)"));
         }
         if report.has_sum("bytes_sent") {
-            let (short, all) = (bytes(report.bytes_sent), separated(report.bytes_sent));
+            let all = lower_bound(report.bytes_sent, report.bytes_sent == SUM_MAX);
+            let short = bytes(report.bytes_sent);
             add("Bytes sent", format!("{short} ({all} bytes)"));
         }
     }

@@ -24,6 +24,12 @@ fn found(arguments: &[&str]) -> Vec<Value> {
         for name in ["line", "raw", "raw_hex"] {
             members.remove(name);
         }
+        // Exports lack what a server wrote for no value, and have the status as a number too.
+        members.retain(|_, value| *value != "-");
+        let code = members.get("status").and_then(|it| it.as_str()?.parse::<u64>().ok());
+        if let Some(code) = code {
+            members.insert("status_code".to_owned(), code.into());
+        }
         object
     };
     run.stdout.lines().map(object).collect()
@@ -341,7 +347,11 @@ fn a_file_is_not_replaced_by_a_part_of_the_logs() {
         }
         let run = write(&output, &[&good, &foreign]);
         assert_eq!(run.code, 0, "{name}: {}", run.stderr);
-        assert!(run.stderr.contains("is not a text file") || name == "a.log", "{}", run.stderr);
+        assert!(
+            run.stderr.contains("is a program, not a log") || name == "a.log",
+            "{}",
+            run.stderr
+        );
         assert_ne!(fs::read(&output).expect("a file"), b"old", "{name}");
     }
 }
@@ -373,4 +383,138 @@ fn another_ending_is_refused_with_those_that_are_known() {
         assert!(run.stderr.contains(endings), "{}", run.stderr);
         assert!(run.stderr.contains(&format!("--to, such as --to {nearest}\n")), "{}", run.stderr);
     }
+}
+
+/// The lines of CSV that an export with these arguments writes to standard output.
+fn csv(arguments: &[&str]) -> Vec<String> {
+    let run = run([&["export", "--to", "csv"], arguments].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    run.stdout.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn csv_has_the_fields_of_the_log_and_no_others() {
+    let folder = Folder::new();
+    let log = "192.0.2.1 HIT \"acme, inc\" 0.25 [22/Nov/2026:10:00:00 +0000] 200\n";
+    let log = folder.file("cache.log", log.as_bytes());
+    let format = "$remote_addr $upstream_cache_status \"$http_x_tenant\" $request_time \
+                  [$time_local] $status";
+    assert_eq!(
+        csv(&["--format", format, text(&log)]),
+        [
+            "file,time,client,status,status_code,request_time,upstream_cache_status,http_x_tenant",
+            &format!(
+                "{},2026-11-22T10:00:00Z,192.0.2.1,200,200,0.25,HIT,\"acme, inc\"",
+                text(&log)
+            ),
+        ]
+    );
+    let object =
+        "{\"time\":\"2026-11-22T10:00:00Z\",\"status\":200,\"uri\":\"/a\",\"tenant\":\"-\"}\n";
+    let log = folder.file("json.log", object.repeat(3).as_bytes());
+    let lines = csv(&[text(&log)]);
+    assert_eq!(lines[0], "file,time,path,status,status_code,tenant", "members that objects have");
+    assert!(lines[1].ends_with(",2026-11-22T10:00:00Z,/a,200,200,-"), "{}", lines[1]);
+    let access = line("::1", "22/Nov/2026:10:00:00 +0000", "GET / HTTP/1.1", 200, "a");
+    let log = folder.file("access.log", access.as_bytes());
+    assert_eq!(
+        csv(&[text(&log)])[0],
+        "file,time,client,user,method,path,query,protocol,status,status_code,referer,user_agent,\
+         request,bytes"
+    );
+}
+
+#[test]
+fn columns_are_chosen_and_ordered_in_all_forms() {
+    let folder = Folder::new();
+    let log = text(&fixtures::elastic_first_2000()).to_owned();
+    let arguments = ["--columns", "status_code,path,remote_addr,line_offset", &log];
+    let lines = csv(&arguments);
+    assert_eq!(lines[0], "status_code,path,client,line_offset");
+    assert_eq!(
+        lines[1],
+        "200,/presentations/logstash-monitorama-2013/images/kibana-search.png,\
+                          83.149.9.216,0"
+    );
+    let objects = run([&["export", "--to", "jsonl"][..], &arguments].concat());
+    let first = objects.stdout.lines().next().expect("a record");
+    assert!(first.starts_with("{\"status_code\":200,\"path\":\"/presentations/"), "{first}");
+    assert!(first.ends_with(",\"client\":\"83.149.9.216\",\"line_offset\":0}"), "{first}");
+    let table = folder.path("a.parquet");
+    let exported = run([&["export", "--output", text(&table)][..], &arguments].concat());
+    assert_eq!(exported.code, 0, "{}", exported.stderr);
+    let rows = weir_testkit::tables::parquet_rows(fs::read(&table).expect("a table"));
+    let names: Vec<&str> = rows[0].iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["status_code", "path", "client", "line_offset"]);
+    assert_eq!(rows.len(), lines.len() - 1);
+
+    let all = csv(&["--columns", "time,*,request_time_ns", &log]);
+    assert!(all[0].starts_with("time,file,client,") && all[0].ends_with(",bytes,request_time_ns"));
+    let one = csv(&["--columns", "query", &log]);
+    assert_eq!(one.len(), lines.len(), "a row without a value is no empty line");
+    assert_eq!(one[1], "\"\"");
+
+    for (to, columns, expected) in [
+        ("csv", "stauts", "--columns: the log has no field `stauts`; did you mean `status`?"),
+        ("parquet", "client,vhost", "did you mean `host`?"),
+        ("csv", "escaped_columns", "--columns: the log has no field `escaped_columns`"),
+        ("lines", "client", "--columns: lines are written as they are in the logs"),
+    ] {
+        let output = folder.path("new");
+        let arguments =
+            ["export", "--to", to, "--columns", columns, "--output", text(&output), &log];
+        let run = run(arguments);
+        assert_eq!((run.code, output.exists()), (2, false), "{}", run.stderr);
+        assert!(run.stderr.contains(expected), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn fields_that_appear_late_are_in_the_file() {
+    let folder = Folder::new();
+    let early = "{\"time\":\"2026-11-22T10:00:00Z\",\"status\":200,\"uri\":\"/a\"}\n";
+    let late = "{\"time\":\"2026-11-22T10:00:01Z\",\"status\":200,\"uri\":\"/b\",\
+                \"remote_user\":\"ann\",\"request_time\":0.5}\n";
+    // Far beyond the lines that are read first.
+    let log = early.repeat(40_000) + late;
+    let file = folder.file("a.log", log.as_bytes());
+    let output = folder.path("a.csv");
+    let to_file = run(["export", "--output", text(&output), text(&file)]);
+    assert_eq!((to_file.code, to_file.stderr.as_str()), (0, ""));
+    let csv = fs::read_to_string(&output).expect("a file");
+    assert_eq!(csv.lines().count(), 40_002);
+    assert_eq!(csv.lines().next(), Some("file,time,user,path,status,status_code,request_time"));
+    assert!(csv.ends_with("a.log,2026-11-22T10:00:01Z,ann,/b,200,200,0.5\r\n"));
+
+    let to_pipe = run(["export", "--to", "csv", text(&file)]);
+    assert_eq!((to_pipe.code, to_pipe.stderr.as_str()), (0, ""));
+    assert!(to_pipe.stdout.starts_with("file,time,path,status,status_code,other_fields\r\n"));
+    let last = "/b,200,200,\"{\"\"user\"\":\"\"ann\"\",\"\"request_time\"\":0.5}\"\r\n";
+    assert!(to_pipe.stdout.ends_with(last), "{:?}", to_pipe.stdout.lines().last());
+    let columns = ["--columns", "other_fields,path"];
+    let objects = run([&["export", "--to", "jsonl"], &columns[..], &[text(&file)]].concat());
+    let last = "{\"other_fields\":{\"user\":\"ann\",\"request_time\":0.5},\"path\":\"/b\"}\n";
+    assert!(objects.stdout.ends_with(last), "{:?}", objects.stdout.lines().last());
+}
+
+#[test]
+fn fields_of_a_later_format_are_not_lost_silently() {
+    let folder = Folder::new();
+    let log = extended("x-one", 20_000) + &extended("x-two", 1);
+    let file = folder.file("a.log", log.as_bytes());
+    let names = |csv: &str| csv.lines().next().map(str::to_owned).unwrap_or_default();
+    let to_pipe = run_with_stdin(["export", "--to", "csv", "-"], log.as_bytes());
+    assert_eq!(to_pipe.code, 2, "{}", to_pipe.stderr);
+    assert!(names(&to_pipe.stdout).ends_with(",status_code,x-one"), "{}", names(&to_pipe.stdout));
+    assert!(to_pipe.stderr.contains("after the header was written: x-two;"), "{}", to_pipe.stderr);
+    let others = ["export", "--to", "csv", "--columns", "*,other_fields", "-"];
+    let others = run_with_stdin(others, log.as_bytes());
+    assert_eq!((others.code, others.stderr.as_str()), (0, ""));
+    assert!(others.stdout.ends_with(",\"{\"\"x-two\"\":\"\"7\"\"}\"\r\n"));
+    let output = folder.path("a.csv");
+    let to_file = run(["export", "--output", text(&output), text(&file)]);
+    assert_eq!((to_file.code, to_file.stderr.as_str()), (0, ""));
+    let csv = fs::read_to_string(&output).expect("a file");
+    assert!(names(&csv).ends_with(",status_code,x-one,x-two"), "{}", names(&csv));
+    assert!(csv.ends_with(",,7\r\n"));
 }

@@ -27,6 +27,7 @@ mod http2_recording_backend;
 mod http_cases;
 mod json;
 mod kinds;
+mod lake_readers;
 mod late_values;
 mod limiters;
 mod listen;

@@ -11,6 +11,7 @@ use weir_testkit::fixtures;
 #[derive(Debug)]
 pub(crate) struct PythonJobs {
     program: &'static str,
+    arguments: Vec<&'static str>,
     python: &'static str,
     jobs: Vec<(String, Value)>,
 }
@@ -19,7 +20,16 @@ impl PythonJobs {
     /// No jobs for the program of this name. `python` is the variable of the environment with the
     /// Python that has its modules.
     pub(crate) fn new(program: &'static str, python: &'static str) -> Self {
-        Self { program, python, jobs: Vec::new() }
+        Self { program, arguments: Vec::new(), python, jobs: Vec::new() }
+    }
+
+    /// [`Self::new`] for a program with an argument.
+    pub(crate) fn with_argument(
+        program: &'static str,
+        argument: &'static str,
+        python: &'static str,
+    ) -> Self {
+        Self { arguments: vec![argument], ..Self::new(program, python) }
     }
 
     /// Adds a job.
@@ -32,6 +42,7 @@ impl PythonJobs {
         let python = std::env::var_os(self.python).unwrap_or_else(|| "python3".into());
         let mut child = Command::new(python)
             .arg(fixtures::root().join("../oracle").join(self.program))
+            .args(&self.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

@@ -133,6 +133,11 @@ impl Numbers {
         &self.codes
     }
 
+    /// Returns a power of a thousand. All numbers differ by multiples of it.
+    pub(crate) fn unit(&self) -> u64 {
+        self.unit
+    }
+
     /// Returns the number of every row, if all rows have the same.
     pub(crate) fn constant(&self) -> Option<u64> {
         match &self.codes {

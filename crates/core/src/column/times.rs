@@ -94,6 +94,31 @@ impl Times {
         Some(Timestamp { unix_ns, offset_s })
     }
 
+    /// Returns whether a time has a part below a microsecond.
+    ///
+    /// In constant time.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use weir_core::{Block, BlockLimits, BlockReader, Format, Values};
+    ///
+    /// let format = Arc::new(Format::parse("$time_iso8601 $status")?);
+    /// let mut values = Values::new(1 << 20);
+    /// let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+    /// for (fraction, has_nanoseconds) in [("000123", false), ("000123000", false), ("000123001", true)] {
+    ///     let lines = format!("1969-12-31T23:00:00.{fraction}Z 200\n");
+    ///     let segment = reader.read_segment(&Block::new(lines.into()), 0, &mut values);
+    ///     assert_eq!(segment.times().unwrap().has_nanoseconds(), has_nanoseconds);
+    /// }
+    /// # Ok::<(), weir_core::FormatError>(())
+    /// ```
+    pub fn has_nanoseconds(&self) -> bool {
+        // The other times differ from the first by multiples of the unit.
+        self.range_ns.0 % 1_000 != 0 || !self.instants.unit().is_multiple_of(1_000)
+    }
+
     /// Returns the first and the last time, in nanoseconds since 1970.
     ///
     /// In constant time.

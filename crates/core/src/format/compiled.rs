@@ -21,6 +21,7 @@ pub use self::times::{YearOrigin, YearReference};
 use super::program::Program;
 use super::program::head::Head;
 use super::program::json::{Envelope, UNREAD_MEMBERS};
+use super::program::keyed::MemberSyntax;
 use super::program::tail::MORE_VALUES;
 use super::program::wrapper::Wrapper;
 use crate::field::Field;
@@ -274,7 +275,8 @@ impl Format {
 
     /// Returns the fields of the records.
     pub fn record_fields(&self) -> RecordFields {
-        let fields = RecordFields::new(self.fields.clone(), self.extra_fields.clone(), self.kind());
+        let fields = RecordFields::new(self.fields.clone(), self.extra_fields.clone(), self.kind())
+            .with_literal_dashes(|_| self.has_literal_dashes());
         fields.with_arrival_times(self.has_arrival_times()).with_plain_texts(self.has_plain_texts())
     }
 
@@ -282,6 +284,19 @@ impl Format {
     /// were never text.
     pub(crate) fn has_plain_texts(&self) -> bool {
         matches!(self.program, Program::Json(_) | Program::Packed(_))
+    }
+
+    /// Whether every line has a place for a field of the format. Objects and messages have any of their
+    /// members, and few lines have more values than the format names.
+    pub(crate) fn is_in_every_line(&self, name: &str) -> bool {
+        let is_fixed = !matches!(self.program, Program::Json(_) | Program::Handwritten(_));
+        is_fixed && ![MORE_VALUES, UNREAD_MEMBERS].contains(&name)
+    }
+
+    /// Whether `-` is a value. Servers write it in lines of text where there is no value, but JSON has
+    /// `null` and can lack a member.
+    pub(crate) fn has_literal_dashes(&self) -> bool {
+        matches!(&self.program, Program::Json(program) if program.syntax == MemberSyntax::Json)
     }
 
     /// Whether path and query come from one value, the request target, in every line.

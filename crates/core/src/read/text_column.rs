@@ -5,10 +5,13 @@
 //! id is put into `unknown`. Resolving gives a shared id to the own ids in `unknown` and to those
 //! that were never looked up.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use crate::column::{ABSENT, Codes, REMAINDER};
+use crate::field::Field;
 use crate::schema::ColumnId;
+use crate::value::common_spelling;
 use crate::values::{LocalInterner, Values};
 
 /// A text column of a format: the values that this reader has met, and their shared ids.
@@ -82,7 +85,7 @@ impl TextColumn {
     pub(super) fn look_up(&mut self, ids: usize, values: &Values) {
         let dictionary = values.dictionary(self.column);
         for id in self.shared.len()..ids {
-            let shared = dictionary.find_live(self.interner.value(id));
+            let shared = dictionary.find_live(&self.shared_value(id));
             if shared.is_none() {
                 self.unknown.push_back(id as u32);
             }
@@ -149,16 +152,20 @@ impl TextColumn {
         for LateId { own, rows } in late(self) {
             let shared = &mut self.shared[own as usize];
             if *shared == REMAINDER {
-                let value = self.interner.value(own as usize);
-                *shared = values.intern_late(self.column, value, u64::from(rows));
+                let value = shared_value(self.column, &self.interner, own as usize);
+                *shared = values.intern_late(self.column, &value, u64::from(rows));
             }
         }
     }
 
     fn intern(&mut self, id: usize, values: &mut Values) -> u32 {
-        let shared = values.intern(self.column, self.interner.value(id));
+        let shared = values.intern(self.column, &self.shared_value(id));
         self.has_remainder |= shared == REMAINDER;
         shared
+    }
+
+    fn shared_value(&self, id: usize) -> Cow<'_, [u8]> {
+        shared_value(self.column, &self.interner, id)
     }
 
     /// Packs a column of resolved own ids; `None` if no row has the field.
@@ -174,5 +181,15 @@ impl TextColumn {
     /// Forgets all values.
     pub(super) fn forget(&mut self) {
         *self = Self::new(self.column);
+    }
+}
+
+/// Returns the value of an own id in the shared dictionary. A client is one whatever the spelling of
+/// its address.
+fn shared_value(column: ColumnId, interner: &LocalInterner, id: usize) -> Cow<'_, [u8]> {
+    let value = interner.value(id);
+    match column == Field::Client.column() {
+        true => common_spelling(value),
+        false => Cow::Borrowed(value),
     }
 }

@@ -24,6 +24,8 @@ use crate::schema::RecordKind;
 pub struct RecordFields {
     fields: Vec<Field>,
     extra_fields: Vec<String>,
+    /// For each extra field, whether a value `-` is a value.
+    literal_dashes: Vec<bool>,
     kind: RecordKind,
     has_arrival_times: bool,
     has_plain_texts: bool,
@@ -32,7 +34,21 @@ pub struct RecordFields {
 impl RecordFields {
     /// Known fields, and fields that only some formats have, by their index in a record.
     pub(crate) fn new(fields: Vec<Field>, extra_fields: Vec<String>, kind: RecordKind) -> Self {
-        Self { fields, extra_fields, kind, has_arrival_times: false, has_plain_texts: false }
+        let literal_dashes = vec![false; extra_fields.len()];
+        Self {
+            fields,
+            extra_fields,
+            literal_dashes,
+            kind,
+            has_arrival_times: false,
+            has_plain_texts: false,
+        }
+    }
+
+    /// The same fields. `is_literal` says whether a value `-` of an extra field is a value.
+    pub(crate) fn with_literal_dashes(mut self, is_literal: impl Fn(&String) -> bool) -> Self {
+        self.literal_dashes = self.extra_fields.iter().map(is_literal).collect();
+        self
     }
 
     /// The same fields, with times that are those at which requests arrived.
@@ -58,6 +74,13 @@ impl RecordFields {
     /// Returns the names of the fields that only some formats have.
     pub fn extra_fields(&self) -> &[String] {
         &self.extra_fields
+    }
+
+    /// Returns whether a value `-` of an extra field is a value. In most formats, and in the known
+    /// fields of all of them, it means that there is none.
+    pub fn has_literal_dash(&self, extra_field: &str) -> bool {
+        let index = self.extra_fields.iter().position(|name| name == extra_field);
+        index.is_some_and(|index| self.literal_dashes[index])
     }
 
     /// Returns whether the time of a record is that at which the request arrived. If not, it is

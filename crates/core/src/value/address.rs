@@ -5,6 +5,7 @@
 //! `0.0.0.0/0` should not contain IPv6 addresses. An IPv4 address that is written as IPv6, as a
 //! server on a socket for both logs it, is IPv4.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 
 /// A block of IPv4 or IPv6 addresses that share a prefix.
@@ -124,9 +125,39 @@ fn number(address: IpAddr) -> u128 {
     }
 }
 
+/// Returns an address in the spelling that all of its spellings have in common: IPv6 as RFC 5952
+/// recommends it, and IPv4 that is written as IPv6 as IPv4. Other texts are unchanged.
+pub(crate) fn common_spelling(client: &[u8]) -> Cow<'_, [u8]> {
+    let parsed = || std::str::from_utf8(client).ok()?.parse::<IpAddr>().ok();
+    // All spellings of IPv4 are equal.
+    let Some(address) = memchr::memchr(b':', client).and_then(|_| parsed()) else {
+        return Cow::Borrowed(client);
+    };
+    let common = address.to_canonical().to_string().into_bytes();
+    if common == client { Cow::Borrowed(client) } else { Cow::Owned(common) }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::AddressBlock;
+    use super::{AddressBlock, common_spelling};
+
+    #[test]
+    fn an_address_has_one_spelling() {
+        for (client, common) in [
+            ("2001:DB8::1", "2001:db8::1"),
+            ("2001:0db8:0:0:0:0:0:1", "2001:db8::1"),
+            ("2001:db8::1", "2001:db8::1"),
+            ("::ffff:192.0.2.7", "192.0.2.7"),
+            ("::FFFF:c000:207", "192.0.2.7"),
+            ("192.0.2.7", "192.0.2.7"),
+            ("fe80::1%eth0", "fe80::1%eth0"),
+            ("unix:", "unix:"),
+            ("", ""),
+        ] {
+            assert_eq!(common_spelling(client.as_bytes()), common.as_bytes(), "{client}");
+        }
+        assert_eq!(common_spelling(b"a:\xff"), &b"a:\xff"[..]);
+    }
 
     #[test]
     fn contains_the_addresses_of_the_block() {

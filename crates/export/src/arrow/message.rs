@@ -14,7 +14,8 @@ const CONTINUATION: [u8; 4] = [0xFF; 4];
 const VERSION_5: i16 = 4;
 const LITTLE_ENDIAN: i16 = 0;
 const DICTIONARY_REPLACEMENT: i64 = 1;
-const NANOSECOND: i16 = 3;
+const MICROSECOND: i16 = 2;
+const DOUBLE: i16 = 2;
 
 /// The kind of a message, in the union `MessageHeader`.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +29,7 @@ enum Header {
 #[derive(Debug, Clone, Copy)]
 enum Type {
     Int = 2,
+    FloatingPoint = 3,
     Timestamp = 10,
     LargeUtf8 = 20,
 }
@@ -128,7 +130,7 @@ fn field(buffer: &mut FlatBuffer, number: usize, column: &TableColumn) -> Positi
         (5, Value::Reference(children)),
     ];
     if column.kind == CellKind::Text {
-        let index = int(buffer, 32, true);
+        let index = int(buffer, 32);
         let encoding =
             buffer.table(&[(0, Value::Long(number as i64)), (1, Value::Reference(index))]);
         fields.push((4, Value::Reference(encoding)));
@@ -139,16 +141,18 @@ fn field(buffer: &mut FlatBuffer, number: usize, column: &TableColumn) -> Positi
 fn type_of(buffer: &mut FlatBuffer, kind: CellKind) -> (Type, Position) {
     match kind {
         CellKind::Text => (Type::LargeUtf8, buffer.table(&[])),
-        CellKind::Number(_) => (Type::Int, int(buffer, 64, false)),
-        CellKind::ZoneOffset => (Type::Int, int(buffer, 32, true)),
+        CellKind::Number(_) | CellKind::InstantNanoseconds => (Type::Int, int(buffer, 64)),
+        CellKind::Seconds => (Type::FloatingPoint, buffer.table(&[(0, Value::Short(DOUBLE))])),
+        CellKind::Status | CellKind::ZoneOffset => (Type::Int, int(buffer, 32)),
         CellKind::Instant => {
             let zone = buffer.text("UTC");
-            let fields = [(0, Value::Short(NANOSECOND)), (1, Value::Reference(zone))];
+            let fields = [(0, Value::Short(MICROSECOND)), (1, Value::Reference(zone))];
             (Type::Timestamp, buffer.table(&fields))
         }
     }
 }
 
-fn int(buffer: &mut FlatBuffer, bits: i32, is_signed: bool) -> Position {
-    buffer.table(&[(0, Value::Int(bits)), (1, Value::Byte(u8::from(is_signed)))])
+/// Adds the type of signed integers.
+fn int(buffer: &mut FlatBuffer, bits: i32) -> Position {
+    buffer.table(&[(0, Value::Int(bits)), (1, Value::Byte(1))])
 }

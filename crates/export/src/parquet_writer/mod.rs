@@ -13,7 +13,7 @@ use parquet::basic::{
     Compression, Encoding, LogicalType, Repetition, TimeUnit, Type as PhysicalType, ZstdLevel,
 };
 use parquet::column::writer::{ColumnCloseResult, get_column_writer, get_typed_column_writer_mut};
-use parquet::data_type::{DataType, Int32Type, Int64Type};
+use parquet::data_type::{DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
@@ -21,6 +21,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, TrackedW
 use parquet::schema::types::{ColumnDescPtr, ColumnPath, Type};
 
 use crate::batch::{Cells, RowBatch};
+use crate::cell_values::{microseconds, seconds, signed};
 use crate::encode_error::EncodeError;
 use crate::schema::{CellKind, TableColumn, TableSchema};
 use text_column::encode_texts;
@@ -30,8 +31,8 @@ use text_column::encode_texts;
 ///
 /// Texts and sizes are dictionary encoded, ascending columns delta encoded, and pages compressed
 /// with Zstandard. Each column of a row group has its minimum, maximum and number of NULLs.
-/// Instants are `TIMESTAMP(NANOS, UTC)`, numbers `INTEGER(64, unsigned)`. The file's metadata also
-/// has the units of numbers, as `weir.unit.COLUMN`.
+/// Instants are `TIMESTAMP(MICROS, UTC)`, durations `DOUBLE`, and other numbers signed integers. The
+/// file's metadata also has the units of numbers, as `weir.unit.COLUMN`.
 ///
 /// # Memory
 /// The encoded row group, and the footer entries of earlier ones: about 100 bytes for each column
@@ -39,20 +40,21 @@ use text_column::encode_texts;
 ///
 /// # Examples
 /// ```
-/// use weir_core::RecordKind;
+/// use weir_core::Format;
 /// use weir_export::{ParquetWriter, RowBatch, TableSchema};
 ///
-/// let mut batch = RowBatch::new(TableSchema::new(RecordKind::Request, &[]));
+/// let mut batch = RowBatch::new(TableSchema::of_table(&Format::parse("$status")?.record_fields(), false));
 /// let mut writer = ParquetWriter::new(batch.schema())?;
 /// let mut file = writer.take_output()?;
 /// writer.write(&mut batch)?;
 /// file.extend(writer.finish()?);
 /// assert!(file.starts_with(b"PAR1") && file.ends_with(b"PAR1"));
-/// # Ok::<(), weir_export::EncodeError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct ParquetWriter {
     writer: SerializedFileWriter<Vec<u8>>,
     properties: WriterPropertiesPtr,
+    kinds: Vec<CellKind>,
     threads: usize,
 }
 
@@ -99,7 +101,8 @@ impl ParquetWriter {
         }
         let properties = Arc::new(properties.build());
         let writer = SerializedFileWriter::new(Vec::new(), Arc::new(root), properties.clone())?;
-        Ok(Self { writer, properties, threads: 1 })
+        let kinds = schema.columns().iter().map(|column| column.kind).collect();
+        Ok(Self { writer, properties, kinds, threads: 1 })
     }
 
     /// Sets the number of threads that encode the columns of a row group. The file does not depend
@@ -137,8 +140,8 @@ impl ParquetWriter {
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(cells) = cells.get(index) else { return encoded };
-                let properties = self.properties.clone();
-                encoded.push((index, encode_column(schema.column(index), properties, cells)));
+                let (properties, kind) = (self.properties.clone(), self.kinds[index]);
+                encoded.push((index, encode_column(schema.column(index), properties, cells, kind)));
             }
         };
         let mut encoded = thread::scope(|scope| {
@@ -175,11 +178,12 @@ impl ParquetWriter {
 fn parquet_type(column: &TableColumn) -> Result<Type, ParquetError> {
     let (physical, logical) = match column.kind {
         CellKind::Text => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
-        CellKind::Number(_) => (PhysicalType::INT64, Some(LogicalType::integer(64, false))),
+        CellKind::Number(_) | CellKind::InstantNanoseconds => (PhysicalType::INT64, None),
+        CellKind::Seconds => (PhysicalType::DOUBLE, None),
         CellKind::Instant => {
-            (PhysicalType::INT64, Some(LogicalType::timestamp(true, TimeUnit::NANOS)))
+            (PhysicalType::INT64, Some(LogicalType::timestamp(true, TimeUnit::MICROS)))
         }
-        CellKind::ZoneOffset => (PhysicalType::INT32, None),
+        CellKind::Status | CellKind::ZoneOffset => (PhysicalType::INT32, None),
     };
     Type::primitive_type_builder(&column.name, physical)
         .with_repetition(Repetition::OPTIONAL)
@@ -191,18 +195,24 @@ fn encode_column(
     description: ColumnDescPtr,
     properties: WriterPropertiesPtr,
     cells: &Cells,
+    kind: CellKind,
 ) -> Result<EncodedColumn, ParquetError> {
-    match cells {
-        Cells::Text(cells) => encode_texts(description, properties, cells),
-        // Parquet stores unsigned numbers as signed ones with the same bits.
-        Cells::Numbers(cells) => {
-            encode_values::<Int64Type, _>(description, properties, cells, u64::cast_signed)
+    match (cells, kind) {
+        (Cells::Text(cells), _) => encode_texts(description, properties, cells),
+        (Cells::Numbers(cells), CellKind::Seconds) => {
+            encode_values::<DoubleType, _>(description, properties, cells, seconds)
         }
-        Cells::Instants(cells) => {
+        (Cells::Numbers(cells), _) => {
+            encode_values::<Int64Type, _>(description, properties, cells, signed)
+        }
+        (Cells::Instants(cells), CellKind::Instant) => {
+            encode_values::<Int64Type, _>(description, properties, cells, microseconds)
+        }
+        (Cells::Instants(cells), _) => {
             encode_values::<Int64Type, _>(description, properties, cells, |instant| instant)
         }
-        Cells::ZoneOffsets(cells) => {
-            encode_values::<Int32Type, _>(description, properties, cells, |offset| offset)
+        (Cells::Integers(cells), _) => {
+            encode_values::<Int32Type, _>(description, properties, cells, |number| number)
         }
     }
 }

@@ -1,9 +1,8 @@
 //! The text formats.
 
-use weir_core::RowReader;
-use weir_view::{csv_fields, field_key, line_csv_header, push_csv_value, push_json_string};
+use weir_view::{csv_row, push_csv_value, push_json_string};
 
-use super::columns::{CellSource, TextColumn};
+use crate::schema::TableSchema;
 
 /// A text format for rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,44 +16,35 @@ pub enum TextFormat {
 
 impl TextFormat {
     /// Returns the text before the first row.
-    pub fn header(self) -> String {
+    pub fn header(self, schema: &TableSchema) -> String {
         match self {
-            Self::Csv => line_csv_header(false),
+            Self::Csv => csv_row(schema.columns().iter().map(|column| column.name.as_bytes())),
             Self::JsonLines => String::new(),
         }
     }
 
-    /// Returns the columns of the text for rows of this reader.
-    pub(super) fn columns(self, rows: &RowReader) -> Vec<TextColumn> {
+    /// Returns the bytes before a value of a column: a comma, and in JSON the key.
+    pub(super) fn start(self, name: &str) -> Vec<u8> {
+        let mut start = b",".to_vec();
+        if self == Self::JsonLines {
+            push_json_string(&mut start, name.as_bytes());
+            start.push(b':');
+        }
+        start
+    }
+
+    pub(super) fn row_start(self) -> &'static [u8] {
         match self {
-            Self::Csv => {
-                let column = |field| TextColumn {
-                    source: CellSource::of_known(field),
-                    start: b",".to_vec(),
-                };
-                csv_fields().map(column).collect()
-            }
-            Self::JsonLines => {
-                let fields = rows.fields().accessors().into_iter();
-                let columns = fields.filter_map(|(name, field)| {
-                    let mut start = b",".to_vec();
-                    push_json_string(&mut start, field_key(&name).as_bytes());
-                    start.push(b':');
-                    Some(TextColumn { source: CellSource::of(field, rows)?, start })
-                });
-                columns.collect()
-            }
+            Self::Csv => b"",
+            Self::JsonLines => b"{",
         }
     }
 
-    /// Adds the first cell of a row, the name of the source.
-    pub(super) fn push_first(self, file: &str, output: &mut Vec<u8>) {
+    /// Adds a JSON object: in CSV as a text.
+    pub(super) fn push_object(self, object: &[u8], output: &mut Vec<u8>) {
         match self {
-            Self::Csv => push_csv_value(output, file.as_bytes()),
-            Self::JsonLines => {
-                output.extend_from_slice(b"{\"file\":");
-                push_json_string(output, file.as_bytes());
-            }
+            Self::Csv => push_csv_value(output, object),
+            Self::JsonLines => output.extend_from_slice(object),
         }
     }
 
@@ -74,7 +64,7 @@ impl TextFormat {
         }
     }
 
-    /// Returns the text for a missing value, including the separator before it.
+    /// Returns the text for a missing value in an own column.
     pub(super) fn absent(self) -> &'static [u8] {
         match self {
             Self::Csv => b",",

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weir_core::{Format, RecordKind, Selection, Values};
+use weir_core::{Format, Selection, Values};
 use weir_export::{ArrowWriter, RowBatch, TableSchema};
 use weir_testkit::arrow::{ArrowCell, ArrowStream, ArrowType};
 
@@ -14,17 +14,23 @@ fn text(text: &str) -> ArrowCell {
 
 #[test]
 fn columns_have_types_and_units() {
-    let schema = TableSchema::new(RecordKind::ErrorLogLine, &["ssl_cipher".to_owned()]);
+    let format = Format::parse("$status $ssl_cipher").expect("a format");
+    let schema = TableSchema::of_table(&format.record_fields(), true);
+    let further = ["*".to_owned(), "request_time_ns".to_owned()];
+    let schema = schema.select(&further).expect("columns");
     let table = ArrowStream::read(&ArrowWriter::new(&schema).finish());
     assert_eq!(table.rows.len(), 0);
     let kind = |name: &str| table.columns.iter().find(|it| it.name == name).map(|it| it.kind);
     for (name, expected) in [
         ("file", ArrowType::Text),
-        ("line_offset", ArrowType::Unsigned),
+        ("line_offset", ArrowType::Long),
         ("time", ArrowType::Instant),
-        ("utc_offset_s", ArrowType::Signed),
-        ("request_time_ns", ArrowType::Unsigned),
-        ("level", ArrowType::Text),
+        ("time_ns", ArrowType::Long),
+        ("utc_offset_s", ArrowType::Int),
+        ("status", ArrowType::Text),
+        ("status_code", ArrowType::Int),
+        ("request_time", ArrowType::Double),
+        ("request_time_ns", ArrowType::Long),
         ("ssl_cipher", ArrowType::Text),
     ] {
         assert_eq!(kind(name), Some(expected), "{name}");
@@ -33,7 +39,9 @@ fn columns_have_types_and_units() {
     assert_eq!(names, schema.columns().iter().map(|it| it.name.as_str()).collect::<Vec<_>>());
     for (key, unit) in [
         ("weir.unit.bytes", "bytes"),
+        ("weir.unit.request_time", "seconds"),
         ("weir.unit.request_time_ns", "nanoseconds"),
+        ("weir.unit.time_ns", "nanoseconds since 1970"),
         ("weir.unit.utc_offset_s", "seconds east of UTC"),
     ] {
         assert!(table.metadata.contains(&(key.to_owned(), unit.to_owned())), "{key}");
@@ -48,7 +56,7 @@ fn each_batch_has_the_texts_of_its_rows() {
     for log in [&b"::1 200\n::2 404\n::1 200\n"[..], b"", b"::3 -\n::1 200\n", b"- -\n"] {
         let rows = log.iter().filter(|byte| **byte == b'\n').count();
         let segment = segment(&format, log, 0, &mut values);
-        let mut batch = RowBatch::new(TableSchema::new(RecordKind::Request, &[]));
+        let mut batch = RowBatch::new(TableSchema::of_table(&format.record_fields(), false));
         batch.push("a", &segment, &Selection::All(rows), &values);
         batches.push(batch);
     }
@@ -73,7 +81,7 @@ fn a_dictionary_has_no_text_twice() {
     // The escaped form of the first value is the second one.
     let log = b"::1 \"a\xFF\"\n::2 \"a\\xFF\"\n";
     let segment = segment(&format, log, 0, &mut values);
-    let mut batch = RowBatch::new(TableSchema::new(RecordKind::Request, &[]));
+    let mut batch = RowBatch::new(TableSchema::of_table(&format.record_fields(), false));
     batch.push("a", &segment, &Selection::All(2), &values);
     let table = ArrowStream::read(&stream(&mut [batch]));
     let column = table.columns.iter().position(|it| it.name == "user_agent").expect("a column");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use parquet::basic::Encoding;
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use weir_core::{Format, RecordKind, Selection, Values};
+use weir_core::{Format, Selection, Values};
 use weir_export::{RowBatch, TableSchema};
 use weir_testkit::tables::{Cell, parquet_rows};
 
@@ -20,8 +20,8 @@ fn fields_without_a_column_are_json() {
     let format = Arc::new(Format::parse("$remote_addr $ssl_cipher $geo").expect("a format"));
     let log = b"::1 AES \"\xff\n::2 - x\n";
     let segment = segment(&format, log, 0, &mut values);
-    let extra = ["ssl_cipher".to_owned()];
-    let mut batch = RowBatch::new(TableSchema::new(RecordKind::Request, &extra));
+    let known = Format::parse("$remote_addr $ssl_cipher").expect("a format");
+    let mut batch = RowBatch::new(TableSchema::of_table(&known.record_fields(), false));
     batch.push("a", &segment, &Selection::All(2), &values);
     let rows = parquet_rows(file(&mut [batch]));
     assert_eq!(cell(&rows[0], "ssl_cipher"), &text("AES"));
@@ -38,7 +38,7 @@ fn lines_of_one_block_are_written_in_their_order() {
     let later = segment(&format, b"::2 200\n::4 200\n", 100, &mut values);
     let between = segment(&format, b"::1 404\n::3 404\n", 96, &mut values);
     let next = segment(&format, b"::5 200\n", 200, &mut values);
-    let mut batch = RowBatch::new(TableSchema::new(RecordKind::Request, &[]));
+    let mut batch = RowBatch::new(TableSchema::of_table(&format.record_fields(), false));
     batch.push("a", &later, &Selection::All(2), &values);
     assert!(batch.overlaps(&between) && !batch.overlaps(&next));
     batch.push("a", &between, &Selection::All(2), &values);
@@ -56,7 +56,7 @@ fn a_batch_is_full_before_it_takes_much_memory() {
     let long = "x".repeat(1 << 16);
     let log: String = (0..140).map(|number| format!("::1 /{number}{long}\n")).collect();
     let segment = segment(&format, log.as_bytes(), 0, &mut values);
-    let schema = TableSchema::new(RecordKind::Request, &[]);
+    let schema = TableSchema::of_table(&format.record_fields(), false);
     let mut batch = RowBatch::new(schema.clone());
     for row in 0..100 {
         batch.push("a", &segment, &Selection::Rows(vec![row]), &values);
@@ -79,7 +79,7 @@ fn texts_are_dictionaries_and_row_groups_have_statistics() {
     for second in [10, 20] {
         let log = format!("::1 [{second}.0] 200\n::2 [{}.0] 404\n", second + 5);
         let segment = segment(&format, log.as_bytes(), second, &mut values);
-        let mut batch = RowBatch::new(TableSchema::new(RecordKind::Request, &[]));
+        let mut batch = RowBatch::new(TableSchema::of_table(&format.record_fields(), false));
         batch.push("a", &segment, &Selection::All(2), &values);
         batches.push(batch);
     }
@@ -92,14 +92,77 @@ fn texts_are_dictionaries_and_row_groups_have_statistics() {
     };
     for (group, first) in [(0, 10), (1, 20)] {
         let statistics = column(group, "time").statistics().expect("statistics").clone();
-        let nanoseconds = |second: i64| Some((second * 1_000_000_000).to_le_bytes().to_vec());
-        assert_eq!(statistics.min_bytes_opt().map(<[u8]>::to_vec), nanoseconds(first));
-        assert_eq!(statistics.max_bytes_opt().map(<[u8]>::to_vec), nanoseconds(first + 5));
+        let microseconds = |second: i64| Some((second * 1_000_000).to_le_bytes().to_vec());
+        assert_eq!(statistics.min_bytes_opt().map(<[u8]>::to_vec), microseconds(first));
+        assert_eq!(statistics.max_bytes_opt().map(<[u8]>::to_vec), microseconds(first + 5));
         let status = column(group, "status");
         assert!(status.encodings().any(|encoding| encoding == Encoding::RLE_DICTIONARY));
         assert_eq!(status.statistics().and_then(|it| it.null_count_opt()), Some(0));
     }
     let metadata = reader.metadata().file_metadata().key_value_metadata().expect("units");
-    let unit = metadata.iter().find(|entry| entry.key == "weir.unit.request_time_ns");
-    assert_eq!(unit.and_then(|entry| entry.value.as_deref()), Some("nanoseconds"));
+    let unit = metadata.iter().find(|entry| entry.key == "weir.unit.request_time");
+    assert_eq!(unit.and_then(|entry| entry.value.as_deref()), Some("seconds"));
+}
+
+#[test]
+fn what_a_format_writes_for_no_value_is_null() {
+    let mut values = Values::new(1 << 20);
+    let text_format = "$remote_addr $status \"$http_user_agent\" $tenant";
+    let json_format = "json:status=status,user_agent=agent,tenant=tenant";
+    for (format, log, tenant) in [
+        (text_format, &b"- - \"-\" -\n"[..], Cell::Null),
+        (json_format, br#"{"status":"-","agent":"-","tenant":"-"}"#, text("-")),
+    ] {
+        let format = Arc::new(Format::parse(format).expect("a format"));
+        let segment = segment(&format, log, 0, &mut values);
+        let mut batch = RowBatch::new(TableSchema::of_table(&format.record_fields(), false));
+        batch.push("a", &segment, &Selection::All(1), &values);
+        let rows = parquet_rows(file(&mut [batch]));
+        for name in ["client", "status", "status_code", "user_agent"] {
+            assert_eq!(cell(&rows[0], name), &Cell::Null, "{name}");
+        }
+        assert_eq!(cell(&rows[0], "tenant"), &tenant, "JSON can lack a member");
+    }
+}
+
+#[test]
+fn times_are_microseconds_and_keep_their_nanoseconds() {
+    let mut values = Values::new(1 << 20);
+    let format = Arc::new(Format::parse("$time_iso8601 $status").expect("a format"));
+    let log = b"1969-12-31T23:59:59.999999999Z 200\n1970-01-01T00:00:00.000001Z 2x\n";
+    let segment = segment(&format, log, 0, &mut values);
+    let rows = |has_nanoseconds| {
+        let schema = TableSchema::of_table(&format.record_fields(), has_nanoseconds);
+        let mut batch = RowBatch::new(schema);
+        batch.push("a", &segment, &Selection::All(2), &values);
+        parquet_rows(file(&mut [batch]))
+    };
+    let with_column = rows(true);
+    let cells =
+        |name: &str| [cell(&with_column[0], name).clone(), cell(&with_column[1], name).clone()];
+    assert_eq!(cells("time"), [-1, 1].map(Cell::TimestampMicros));
+    assert_eq!(cells("time_ns"), [-1, 1_000].map(Cell::Long));
+    assert_eq!(cells("status_code"), [Cell::Int(200), Cell::Null]);
+    assert_eq!(cells("status"), ["200", "2x"].map(text));
+    let without = rows(false);
+    assert_eq!(cell(&without[0], "time"), &Cell::TimestampMicros(-1));
+    assert_eq!(cell(&without[0], "other_fields"), &text(r#"{"time_ns":"-1"}"#));
+}
+
+#[test]
+fn rows_are_in_order_without_the_column_of_their_lines() {
+    let mut values = Values::new(1 << 20);
+    let format = Arc::new(Format::parse("$remote_addr $status").expect("a format"));
+    let later = segment(&format, b"::2 200\n::4 200\n", 100, &mut values);
+    let between = segment(&format, b"::1 404\n::3 404\n", 96, &mut values);
+    let schema = TableSchema::of_table(&format.record_fields(), false);
+    let names = ["status_code", "client"].map(str::to_owned);
+    let mut batch = RowBatch::new(schema.select(&names).expect("columns"));
+    batch.push("a", &later, &Selection::All(2), &values);
+    batch.push("a", &between, &Selection::All(2), &values);
+    let rows = parquet_rows(file(&mut [batch]));
+    let row = |code: i32, client: &str| {
+        vec![("status_code".to_owned(), Cell::Int(code)), ("client".to_owned(), text(client))]
+    };
+    assert_eq!(rows, [row(404, "::1"), row(200, "::2"), row(404, "::3"), row(200, "::4")]);
 }

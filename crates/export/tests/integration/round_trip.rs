@@ -85,7 +85,7 @@ proptest! {
         let (first, second) = lines.split_at(cut.min(lines.len()));
         let first = segment(&format, &first.concat(), 0, &mut values);
         let second = segment(&format, &second.concat(), 1 << 20, &mut values);
-        let schema = TableSchema::new(format.kind(), format.extra_fields());
+        let schema = TableSchema::of_table(&format.record_fields(), false);
         let all = |rows: usize| (0..rows).step_by(step).map(|row| row as u32).collect();
         let selected = [&first, &second].map(|segment| Selection::Rows(all(segment.rows())));
         let batches = || {
@@ -108,16 +108,20 @@ proptest! {
                 let mut record = Record::new();
                 prop_assert!(reader.read(segment, row, &values, &mut record));
                 let cells = written.next().expect("a row");
-                prop_assert_eq!(cell(cells, "line_offset"), &Cell::ULong(segment.line_offset(row)));
+                let long = |number: u64| Cell::Long(i64::try_from(number).expect("below 2^63"));
+                prop_assert_eq!(cell(cells, "line_offset"), &long(segment.line_offset(row)));
                 prop_assert_eq!(bytes_of(cells, "client"), text(&record, Field::Client));
                 prop_assert_eq!(bytes_of(cells, "user_agent"), text(&record, Field::UserAgent));
                 prop_assert_eq!(bytes_of(cells, "ssl_cipher"), record.extra(0).map(<[u8]>::to_vec));
                 prop_assert_eq!(bytes_of(cells, "path"), None);
-                let number = |field| record.number(field).map_or(Cell::Null, Cell::ULong);
-                prop_assert_eq!(cell(cells, "bytes"), &number(Field::Bytes));
-                prop_assert_eq!(cell(cells, "request_time_ns"), &number(Field::RequestTime));
+                let size = record.number(Field::Bytes).map_or(Cell::Null, long);
+                prop_assert_eq!(cell(cells, "bytes"), &size);
+                let duration = record.number(Field::RequestTime);
+                let seconds = duration.map_or(Cell::Null, |it| Cell::Double(it as f64 / 1e9));
+                prop_assert_eq!(cell(cells, "request_time"), &seconds);
                 let time = record.time.expect("a time");
-                prop_assert_eq!(cell(cells, "time"), &Cell::Long(time.unix_ns));
+                let microseconds = time.unix_ns.div_euclid(1_000);
+                prop_assert_eq!(cell(cells, "time"), &Cell::TimestampMicros(microseconds));
                 prop_assert_eq!(cell(cells, "utc_offset_s"), &Cell::Int(time.offset_s));
             }
         }

@@ -1,6 +1,6 @@
 //! Encodes rows in an export format.
 
-use weir_core::{RecordKind, Segment, Selection, Values};
+use weir_core::{Segment, Selection, Values};
 use weir_export::{ArrowWriter, EncodeError, ParquetWriter, RowBatch, TableSchema, TextFormat};
 
 use super::ExportFormat;
@@ -20,7 +20,7 @@ pub(super) struct TableEncoder {
 
 /// The writer of a table's batches.
 enum TableWriter {
-    Parquet(ParquetWriter),
+    Parquet(Box<ParquetWriter>),
     Arrow(ArrowWriter),
 }
 
@@ -33,38 +33,31 @@ pub(super) struct Rows<'a> {
 }
 
 impl Encoder {
-    /// Creates the encoder of a format, and returns the first bytes of its output. `extra_fields`
-    /// are the fields of the records that have a column besides the known fields.
+    /// Creates the encoder of a format, and returns the first bytes of its output.
     pub(super) fn new(
         format: ExportFormat,
-        kind: RecordKind,
-        extra_fields: &[String],
+        schema: &TableSchema,
     ) -> Result<(Self, Vec<u8>), EncodeError> {
+        let text = |format: TextFormat| (Self::Text(format), format.header(schema).into_bytes());
         Ok(match format {
-            ExportFormat::Csv => Self::text(TextFormat::Csv),
-            ExportFormat::JsonLines => Self::text(TextFormat::JsonLines),
+            ExportFormat::Csv => text(TextFormat::Csv),
+            ExportFormat::JsonLines => text(TextFormat::JsonLines),
             ExportFormat::Parquet => {
-                let schema = TableSchema::new(kind, extra_fields);
-                let writer = TableWriter::Parquet(ParquetWriter::new(&schema)?);
-                Self::table(schema, writer)?
+                Self::table(schema, TableWriter::Parquet(Box::new(ParquetWriter::new(schema)?)))?
             }
             ExportFormat::Arrow => {
-                let schema = TableSchema::new(kind, extra_fields);
-                let writer = TableWriter::Arrow(ArrowWriter::new(&schema));
-                Self::table(schema, writer)?
+                Self::table(schema, TableWriter::Arrow(ArrowWriter::new(schema)))?
             }
         })
     }
 
-    /// Creates a text encoder, and returns the first bytes of its output.
-    fn text(format: TextFormat) -> (Self, Vec<u8>) {
-        (Self::Text(format), format.header().into_bytes())
-    }
-
     /// Creates a table encoder, and returns the first bytes of its output.
-    fn table(schema: TableSchema, mut writer: TableWriter) -> Result<(Self, Vec<u8>), EncodeError> {
+    fn table(
+        schema: &TableSchema,
+        mut writer: TableWriter,
+    ) -> Result<(Self, Vec<u8>), EncodeError> {
         let begin = writer.take_output()?;
-        let batch = RowBatch::new(schema);
+        let batch = RowBatch::new(schema.clone());
         Ok((Self::Table(Box::new(TableEncoder { batch, writer: Some(writer) })), begin))
     }
 

@@ -3,6 +3,7 @@
 //! [`RowExport`] exports what a data set holds, sorted by line, while it changes. [`SegmentExport`]
 //! exports segments as they come, which need not be kept.
 
+mod columns;
 mod encoder;
 mod line_places;
 mod row_cursor;
@@ -14,10 +15,12 @@ mod threads;
 
 use std::fmt;
 
+use weir_core::UnknownField;
 use weir_export::EncodeError;
 
 use crate::question::QueryError;
 
+pub use columns::ExportColumns;
 pub use line_places::{LinePlace, LinePlaces};
 pub use row_export::RowExport;
 pub use segment_export::{ExportCounts, SegmentExport};
@@ -84,6 +87,8 @@ impl ExportFormat {
 pub enum ExportError {
     /// The query is not valid for this data.
     Query(QueryError),
+    /// The records have no such column.
+    Column(UnknownField),
     /// The rows cannot be encoded. No content of a log causes this.
     Encode(EncodeError),
     /// The work was stopped.
@@ -94,6 +99,7 @@ impl fmt::Display for ExportError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Query(error) => error.fmt(formatter),
+            Self::Column(error) => error.fmt(formatter),
             Self::Encode(error) => error.fmt(formatter),
             Self::Stopped => formatter.write_str("the export was stopped"),
         }
@@ -105,6 +111,12 @@ impl std::error::Error for ExportError {}
 impl From<QueryError> for ExportError {
     fn from(error: QueryError) -> Self {
         Self::Query(error)
+    }
+}
+
+impl From<UnknownField> for ExportError {
+    fn from(error: UnknownField) -> Self {
+        Self::Column(error)
     }
 }
 

@@ -5,7 +5,9 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use weir_core::{CompiledFilter, RowReader, Segment, Snapshot, SnapshotSegment, Snapshots, Values};
+use weir_core::{
+    CompiledFilter, Format, RowReader, Segment, Snapshot, SnapshotSegment, Snapshots, Values,
+};
 use weir_view::{RecordKind, main_kind};
 
 use crate::export::ExportError;
@@ -44,6 +46,7 @@ pub(super) struct RowCursor {
 struct UnreadSnapshot {
     epoch: u64,
     filter: CompiledFilter,
+    formats: Vec<Arc<Format>>,
     reader: RowReader,
     groups: VecDeque<Vec<SnapshotSegment>>,
 }
@@ -112,6 +115,11 @@ impl RowCursor {
         &self.snapshot.reader
     }
 
+    /// The formats of the snapshot's rows.
+    pub(super) fn formats(&self) -> &[Arc<Format>] {
+        &self.snapshot.formats
+    }
+
     /// The segments of the group.
     pub(super) fn segments(&self) -> &[Arc<Segment>] {
         &self.segments
@@ -176,7 +184,8 @@ impl UnreadSnapshot {
         let of_kind = |it: &&SnapshotSegment| it.segment.kind() == kind.into();
         let groups = in_line_order(snapshot.segments.iter().filter(of_kind)).into_iter();
         let groups = groups.map(|group| group.into_iter().cloned().collect()).collect();
-        Ok(Self { epoch: snapshot.epoch, filter, reader, groups })
+        let formats = snapshot.formats.clone();
+        Ok(Self { epoch: snapshot.epoch, filter, formats, reader, groups })
     }
 }
 

@@ -1,11 +1,13 @@
 //! Exports the records of a data set that a query selects, in parts.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use weir_core::{Selection, Snapshot, Snapshots, Values, Zone};
-use weir_export::{SegmentRows, TextFormat, TextWriter};
+use weir_core::{ColumnId, RecordFields, Segment, Selection, Snapshot, Snapshots, Values, Zone};
+use weir_export::{SegmentRows, TableSchema, TextFormat, TextWriter};
 
+use super::columns::{ExportColumns, LateFields};
 use super::encoder::{Encoder, Rows, TableEncoder};
 use super::row_cursor::{GroupRow, RowCursor};
 use super::text_writers::TextWriters;
@@ -69,6 +71,8 @@ const RUN_ROWS_MAX: usize = 4_096;
 pub struct RowExport<D> {
     data: Arc<D>,
     cursor: RowCursor,
+    format: ExportFormat,
+    columns: ExportColumns,
     encoder: Encoder,
     /// The bytes before the first row, until they are returned.
     begin: Vec<u8>,
@@ -113,11 +117,13 @@ impl<D: Snapshots> RowExport<D> {
     ) -> Result<Self, ExportError> {
         let zone = query.zone.clone();
         let cursor = RowCursor::new(&*data, snapshot, query, should_stop)?;
-        let extra_fields = cursor.reader().fields().extra_fields();
-        let (encoder, begin) = Encoder::new(format, cursor.kind().into(), extra_fields)?;
+        let columns = columns_of(&*data, snapshot, &cursor, format);
+        let (encoder, begin) = Encoder::new(format, &columns.schema)?;
         Ok(Self {
             data,
             cursor,
+            format,
+            columns,
             encoder,
             begin,
             jobs: 1,
@@ -126,6 +132,17 @@ impl<D: Snapshots> RowExport<D> {
             name_of: Box::new(name_of),
             file: String::new(),
         })
+    }
+
+    /// Selects the named columns, in the order of the names; see [`TableSchema::select`].
+    ///
+    /// # Errors
+    /// If there is no such column.
+    pub fn with_columns(mut self, names: &[String]) -> Result<Self, ExportError> {
+        self.columns = self.columns.select(names)?;
+        (self.encoder, self.begin) = Encoder::new(self.format, &self.columns.schema)?;
+        self.encoder.set_jobs(self.jobs);
+        Ok(self)
     }
 
     /// Sets the number of threads, at most 4. The bytes do not depend on it.
@@ -176,8 +193,15 @@ impl<D: Snapshots> RowExport<D> {
     /// Writes the next rows of the group until the part is complete, on several threads if there
     /// are many.
     fn write_text(&mut self, format: TextFormat, values: &Values, part: &mut Vec<u8>) {
-        let (reader, zone) = (self.cursor.reader(), &self.zone);
-        let writer = || TextWriter::new(format, reader, zone.clone());
+        let (formats, zone) = (self.cursor.formats(), &self.zone);
+        let schema = || match self.columns.late_fields {
+            LateFields::Added => {
+                let (formats, kind) = (formats.iter().map(Arc::as_ref), self.cursor.kind());
+                TableSchema::of_text(&RecordFields::of(formats, kind.into(), |_| true))
+            }
+            LateFields::Placed | LateFields::Missing => self.columns.schema.clone(),
+        };
+        let writer = || TextWriter::new(format, schema(), values, zone.clone());
         let writers = self.writers.get(self.cursor.epoch(), self.jobs, writer);
         while part.len() < PART_BYTES && !self.cursor.rows().is_empty() {
             let group = GroupText { cursor: &self.cursor, file: &self.file, values };
@@ -200,6 +224,32 @@ impl<D: Snapshots> RowExport<D> {
             self.cursor.pass(written);
         }
     }
+}
+
+/// Returns the columns of an export of a snapshot. A text has those of the fields that the records of
+/// the kind have.
+fn columns_of<D: Snapshots>(
+    data: &D,
+    snapshot: &Snapshot<D::Source>,
+    cursor: &RowCursor,
+    format: ExportFormat,
+) -> ExportColumns {
+    let kind = cursor.kind().into();
+    let of_kind = |segment: &&Segment| segment.kind() == kind;
+    let segments = || snapshot.segments.iter().map(|it| &*it.segment).filter(of_kind);
+    let values = data.values();
+    let seen: HashSet<ColumnId> = match format {
+        ExportFormat::Csv => segments().flat_map(|it| it.columns().map(|(id, _)| id)).collect(),
+        _ => HashSet::new(),
+    };
+    let columns = values.schema().columns().filter(|(id, _)| seen.contains(id));
+    let seen: HashSet<&str> = columns.map(|(_, column)| column.name.as_str()).collect();
+    let is_seen = |name: &str| format != ExportFormat::Csv || seen.contains(name);
+    let formats = snapshot.formats.iter().map(Arc::as_ref);
+    let fields = RecordFields::of(formats, kind, is_seen);
+    let has_nanoseconds = |it: &Segment| it.times().is_some_and(|times| times.has_nanoseconds());
+    let has_nanoseconds = !format.is_text() && segments().any(has_nanoseconds);
+    ExportColumns::new(format, &fields, has_nanoseconds)
 }
 
 /// The data that a thread needs to write rows of a group.

@@ -1,13 +1,15 @@
 //! Exports records while they are read, segment by segment.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use weir_core::{
-    CompiledFilter, Filter, Format, RowReader, Segment, Selection, Snapshots, Values, Zone,
+    CompiledFilter, Filter, Format, RecordFields, Segment, Selection, Snapshots, Values, Zone,
 };
-use weir_export::{TextFormat, TextWriter};
+use weir_export::{TableSchema, TextFormat, TextWriter};
 use weir_view::RecordKind;
 
+use super::columns::{ExportColumns, LateFields};
 use super::encoder::{Encoder, Rows};
 use super::segment_text::WaitingTexts;
 use super::text_writers::TextWriters;
@@ -27,6 +29,7 @@ pub struct SegmentExport {
     query: ParsedQuery,
     kind: RecordKind,
     zone: Option<Zone>,
+    columns: ExportColumns,
     encoder: Encoder,
     name_of: Box<dyn Fn(u32) -> String + Send>,
     filter: Option<SelectedRows>,
@@ -39,6 +42,7 @@ pub struct SegmentExport {
     /// The output of the last call.
     output: Vec<u8>,
     counts: ExportCounts,
+    late_fields: BTreeSet<String>,
 }
 
 /// A segment with the name of its source.
@@ -57,8 +61,8 @@ pub struct ExportCounts {
 }
 
 impl SegmentExport {
-    /// Creates an export of the records of this kind that the query selects. `extra_fields` are the fields that have a column
-    /// besides those of every format. `name_of` returns the name of the source with a number.
+    /// Creates an export of the records of this kind that the query selects. `name_of` returns the
+    /// name of the source with a number.
     ///
     /// Times in text are in `zone`, or as logged if it is `None`.
     ///
@@ -68,14 +72,15 @@ impl SegmentExport {
         (query, kind): (ParsedQuery, RecordKind),
         zone: Option<Zone>,
         format: ExportFormat,
-        extra_fields: &[String],
+        columns: ExportColumns,
         name_of: impl Fn(u32) -> String + Send + 'static,
     ) -> Result<Self, ExportError> {
-        let (encoder, begin) = Encoder::new(format, kind.into(), extra_fields)?;
+        let (encoder, begin) = Encoder::new(format, &columns.schema)?;
         Ok(Self {
             query,
             kind,
             zone,
+            columns,
             encoder,
             name_of: Box::new(name_of),
             filter: None,
@@ -85,6 +90,7 @@ impl SegmentExport {
             begin,
             output: Vec::new(),
             counts: ExportCounts::default(),
+            late_fields: BTreeSet::new(),
         })
     }
 
@@ -104,6 +110,12 @@ impl SegmentExport {
         };
         let unknown_values = self.counts.unknown_values + unknown_in_batches;
         ExportCounts { unknown_values, ..self.counts }
+    }
+
+    /// Returns the names of fields that exported segments have and the export lacks, because they
+    /// appeared after it had begun.
+    pub fn late_fields(&self) -> &BTreeSet<String> {
+        &self.late_fields
     }
 
     /// Adds the records of the next segments of the log. `formats` are those of the data set.
@@ -147,10 +159,20 @@ impl SegmentExport {
         values: &Values,
     ) -> Result<(), ExportError> {
         let filter = SelectedRows::refresh(&mut self.filter, &self.query, values)?;
-        let writer = || {
-            let reader = RowReader::new(formats, values, self.kind.into());
-            TextWriter::new(format, &reader, self.zone.clone())
+        if self.columns.late_fields == LateFields::Missing {
+            for (_, segment) in segments {
+                let late = self.columns.schema.late_fields(segment, values);
+                self.late_fields.extend(late.map(|(_, name)| name.to_owned()));
+            }
+        }
+        let schema = || match self.columns.late_fields {
+            LateFields::Added => {
+                let formats = formats.iter().map(Arc::as_ref);
+                TableSchema::of_text(&RecordFields::of(formats, self.kind.into(), |_| true))
+            }
+            LateFields::Placed | LateFields::Missing => self.columns.schema.clone(),
         };
+        let writer = || TextWriter::new(format, schema(), values, self.zone.clone());
         let writers = self.writers.get(formats.len() as u64, segments.len(), writer);
         let spare = self.waiting.spare(segments.len());
         let work = writers.iter_mut().zip(spare).zip(segments);

@@ -6,16 +6,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field as Cell;
 use serde_json::Value;
-use weir_core::{BlockLimits, Record, RowReader};
+use weir_core::{BlockLimits, Record, RowReader, format_by_name};
 use weir_demo::Traffic;
 use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
-use weir_query::{ExportError, ExportFormat, LinePlaces, ParsedQuery, RowExport, SegmentExport};
+use weir_query::{
+    ExportColumns, ExportError, ExportFormat, LinePlaces, ParsedQuery, RowExport, SegmentExport,
+};
 use weir_testkit::arrow::{ArrowCell, ArrowStream};
 use weir_view::{Query, RecordKind};
 
 use crate::parsed;
 
-use super::record_text::{header, record_text};
+use super::record_text::TextColumns;
 
 /// Blocks of a few lines, so that there are many segments.
 const LIMITS: BlockLimits = BlockLimits { block_bytes: 4_096, line_bytes_max: 1 << 20 };
@@ -80,7 +82,7 @@ fn naive(
 ) -> String {
     let (snapshot, values) = (data.snapshot(), data.values());
     let reader = RowReader::new(&snapshot.formats, &values, RecordKind::Request.into());
-    let columns = reader.fields().accessors();
+    let columns = TextColumns::new(&**data, RecordKind::Request.into(), format);
     let mut rows = Vec::new();
     for segment in snapshot.segments.iter().map(|segment| &segment.segment) {
         for row in 0..segment.rows() {
@@ -90,12 +92,12 @@ fn naive(
                 continue;
             }
             let name = name_of(segment.source());
-            let text = record_text(format, &name, &columns, &record, None);
+            let text = columns.row(format, &name, &record, None);
             rows.push(((segment.source(), segment.line_offset(row)), text));
         }
     }
     rows.sort();
-    header(format) + &rows.into_iter().map(|(_, text)| text).collect::<String>()
+    columns.header(format) + &rows.into_iter().map(|(_, text)| text).collect::<String>()
 }
 
 #[test]
@@ -177,7 +179,8 @@ fn hostile_text_is_harmless() {
 }
 
 /// The members that rows of a table and lines of JSON have in common.
-const COMMON: [&str; 7] = ["file", "client", "path", "status", "user_agent", "request", "bytes"];
+const COMMON: [&str; 8] =
+    ["file", "client", "path", "status", "status_code", "user_agent", "request", "bytes"];
 
 /// Converts the escaped text of a table to the text in lines of JSON.
 fn lossy(text: &str) -> String {
@@ -208,7 +211,8 @@ fn rows_of(file: Vec<u8>) -> Vec<Vec<Value>> {
         match cell(name) {
             Cell::Str(text) if is_escaped => Value::from(lossy(text)),
             Cell::Str(text) => Value::from(text.as_str()),
-            Cell::ULong(number) => Value::from(*number),
+            Cell::Long(number) => Value::from(*number),
+            Cell::Int(number) => Value::from(*number),
             Cell::Null => Value::Null,
             other => panic!("unexpected {other:?}"),
         }
@@ -228,9 +232,9 @@ fn rows_of_stream(stream: &[u8]) -> Vec<Vec<Value>> {
         match stream.cell(row, name) {
             ArrowCell::Text(text) if is_escaped => Value::from(lossy(text)),
             ArrowCell::Text(text) => Value::from(text.as_str()),
-            ArrowCell::Unsigned(number) => Value::from(*number),
+            ArrowCell::Integer(number) => Value::from(*number),
             ArrowCell::Null => Value::Null,
-            other @ ArrowCell::Signed(_) => panic!("unexpected {other:?}"),
+            other @ ArrowCell::Double(_) => panic!("unexpected {other:?}"),
         }
     };
     let rows = 0..stream.rows.len();
@@ -323,7 +327,9 @@ fn exported_while_read(log: &[u8], condition: &str, format: ExportFormat) -> (Ve
             pipeline.finish();
         });
         let query = (query_of(condition), RecordKind::Request);
-        let export = SegmentExport::new(query, None, format, &[], name_of);
+        let fields = format_by_name("COMBINED").expect("a format").record_fields();
+        let columns = ExportColumns::new(format, &fields, false);
+        let export = SegmentExport::new(query, None, format, columns, name_of);
         let mut export = export.expect("columns").with_jobs(JOBS);
         loop {
             let some = segments.next_some(JOBS);

@@ -11,13 +11,13 @@ use weir_core::{
     RowReader, SegmentList, Snapshot, SnapshotSegment, Snapshots, TimeBounds, Values, Zone,
 };
 use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
-use weir_query::{ExportFormat, ParsedQuery, RowExport, SegmentExport, find_zone};
+use weir_query::{ExportColumns, ExportFormat, ParsedQuery, RowExport, SegmentExport, find_zone};
 use weir_testkit::fixtures;
 use weir_view::Query;
 
 use crate::parsed;
 
-use super::record_text::{header, record_text};
+use super::record_text::TextColumns;
 
 const TEXTS: [ExportFormat; 2] = [ExportFormat::Csv, ExportFormat::JsonLines];
 
@@ -81,28 +81,22 @@ fn expected<D: Snapshots>(
 ) -> (String, u64) {
     let (snapshot, values) = (data.snapshot(), data.values());
     let reader = RowReader::new(&snapshot.formats, &values, kind);
-    let known = Field::TEXT.map(|field| field.name().to_owned());
-    let shown = match format {
-        ExportFormat::Csv => reader.clone().only(&known),
-        _ => reader.clone(),
-    };
-    let fields = reader.fields().accessors();
+    let columns = TextColumns::new(data, kind, format);
     let (mut rows, mut unknown) = (Vec::new(), 0);
     for segment in snapshot.segments.iter().map(|it| &it.segment) {
         for row in (0..segment.rows()).filter(|_| segment.kind() == kind) {
             let mut record = Record::new();
-            let is_known = shown.read(segment, row, &values, &mut record);
-            reader.read(segment, row, &values, &mut record);
+            let is_known = reader.read(segment, row, &values, &mut record);
             if !accepts(&record) {
                 continue;
             }
             unknown += u64::from(!is_known);
-            let text = record_text(format, &name_of(segment.source()), &fields, &record, zone);
+            let text = columns.row(format, &name_of(segment.source()), &record, zone);
             rows.push(((segment.source(), segment.line_offset(row)), text));
         }
     }
     rows.sort();
-    (header(format) + &rows.into_iter().map(|(_, text)| text).collect::<String>(), unknown)
+    (columns.header(format) + &rows.into_iter().map(|(_, text)| text).collect::<String>(), unknown)
 }
 
 /// Exports a data set that no longer changes.
@@ -130,7 +124,9 @@ fn exported_while_read<D: Snapshots>(
     (jobs, step): (usize, usize),
 ) -> (String, u64) {
     let kind = query.kind().expect("a kind");
-    let export = SegmentExport::new((query.clone(), kind), zone.cloned(), format, &[], name_of);
+    let columns = TextColumns::new(data, kind.into(), format);
+    let columns = ExportColumns::new(format, columns.fields(), false);
+    let export = SegmentExport::new((query.clone(), kind), zone.cloned(), format, columns, name_of);
     let mut export = export.expect("columns").with_jobs(jobs);
     let snapshot = data.snapshot();
     let segments: Vec<_> = snapshot.segments.iter().map(|it| it.segment.clone()).collect();
@@ -201,6 +197,10 @@ fn line() -> impl Strategy<Value = (bool, Vec<u8>)> {
 /// one format. If `is_mixed`, the lines of two consecutive segments interleave.
 fn archive(lines: &[(bool, Vec<u8>)], memory_bytes_max: usize, is_mixed: bool) -> Archive {
     let (mut values, formats) = (Values::new(memory_bytes_max), formats());
+    for format in &formats {
+        // The columns of a format are there before its first line.
+        BlockReader::new(format.clone(), BlockLimits::default(), &mut values);
+    }
     let mut segments = SegmentList::default();
     let (mut offset, mut end) = (0, 0);
     for (number, run) in lines.chunk_by(|one, next| one.0 == next.0).enumerate() {

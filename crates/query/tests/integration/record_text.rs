@@ -1,80 +1,116 @@
 //! The text of a record, field by field, for comparison with exports.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::Arc;
 
-use weir_core::{Field, FieldAccessor, Record, Zone};
+use weir_core::{
+    Field, FieldAccessor, Format, Record, RecordFields, RecordKind, RowReader, Snapshots, Zone,
+};
 use weir_query::ExportFormat;
 use weir_view::{csv_row, to_json, value_in};
 
-/// The fields that have a column in CSV.
-const CSV_FIELDS: [Field; 19] = [
-    Field::Time,
-    Field::Client,
-    Field::User,
-    Field::Host,
-    Field::Method,
-    Field::Path,
-    Field::Query,
-    Field::Protocol,
-    Field::Status,
-    Field::Referer,
-    Field::UserAgent,
-    Field::Request,
-    Field::Bytes,
-    Field::RequestTime,
-    Field::UpstreamTime,
-    Field::UpstreamConnectTime,
-    Field::UpstreamHeaderTime,
-    Field::WaitTime,
-    Field::BodyTime,
-];
+/// The columns of an export, found by reading all records.
+pub(crate) struct TextColumns {
+    fields: RecordFields,
+    /// Their names, and how they are read.
+    columns: Vec<(String, FieldAccessor)>,
+}
 
-/// The text before the first record.
-pub(crate) fn header(format: ExportFormat) -> String {
-    let names = ["file"].into_iter().chain(CSV_FIELDS.map(Field::name));
-    match format {
-        ExportFormat::Csv => csv_row(names.map(str::as_bytes)),
-        _ => String::new(),
+impl TextColumns {
+    pub(crate) fn new<D: Snapshots>(data: &D, kind: RecordKind, format: ExportFormat) -> Self {
+        let (snapshot, values) = (data.snapshot(), data.values());
+        let reader = RowReader::new(&snapshot.formats, &values, kind);
+        let mut filled = HashSet::new();
+        for segment in snapshot.segments.iter().map(|it| &it.segment) {
+            for row in (0..segment.rows()).filter(|_| segment.kind() == kind) {
+                let mut record = Record::new();
+                let is_known = reader.read(segment, row, &values, &mut record);
+                for (name, field) in reader.fields().accessors() {
+                    if field.value(&record).is_some() || !is_known {
+                        filled.insert(name);
+                    }
+                }
+            }
+        }
+        let formats = snapshot.formats.iter().map(Arc::<Format>::as_ref);
+        let is_filled = |name: &str| format != ExportFormat::Csv || filled.contains(name);
+        let fields = RecordFields::of(formats, kind, is_filled);
+        let names = fields.accessors().into_iter().map(|(name, _)| name);
+        let column = |name: String| {
+            let accessor = reader.fields().accessor(&name).expect("a field");
+            (name, accessor)
+        };
+        let columns = names.map(column).collect();
+        Self { fields, columns }
+    }
+
+    pub(crate) fn fields(&self) -> &RecordFields {
+        &self.fields
+    }
+
+    /// The text before the first record.
+    pub(crate) fn header(&self, format: ExportFormat) -> String {
+        let names = self.columns.iter().flat_map(|(name, field)| {
+            let code = (*field == STATUS).then(|| "status_code".into());
+            [key(name)].into_iter().chain(code)
+        });
+        let names: Vec<Cow<'_, str>> = ["file".into()].into_iter().chain(names).collect();
+        match format {
+            ExportFormat::Csv => csv_row(names.iter().map(|name| name.as_bytes())),
+            _ => String::new(),
+        }
+    }
+
+    /// The text of a record.
+    pub(crate) fn row(
+        &self,
+        format: ExportFormat,
+        file: &str,
+        record: &Record<'_>,
+        zone: Option<&Zone>,
+    ) -> String {
+        let mut cells = vec![("file".into(), Some(Cow::from(file.as_bytes())), false)];
+        for (name, field) in &self.columns {
+            let has_literal_dash = self.fields.has_literal_dash(name);
+            let value = value_in(zone, *field, record);
+            let value = value.filter(|value| has_literal_dash || **value != *b"-");
+            let code =
+                value.clone().filter(|it| !it.is_empty() && it.iter().all(u8::is_ascii_digit));
+            cells.push((key(name), value, field.is_number()));
+            if *field == STATUS {
+                let code = code.map(|it| String::from_utf8(it.into_owned()).expect("digits"));
+                let code = code.and_then(|it| it.parse::<i32>().ok()).map(|it| it.to_string());
+                cells.push(("status_code".into(), code.map(|it| it.into_bytes().into()), true));
+            }
+        }
+        match format {
+            ExportFormat::Csv => {
+                csv_row(cells.iter().map(|(_, value, _)| value.as_deref().unwrap_or_default()))
+            }
+            ExportFormat::JsonLines => {
+                let members = cells.iter().filter_map(|(name, value, is_number)| {
+                    let value = value.as_ref()?;
+                    let value = match is_number {
+                        true => String::from_utf8(value.to_vec()).expect("digits"),
+                        false => json(value),
+                    };
+                    Some(format!("{}:{value}", json(name.as_bytes())))
+                });
+                format!("{{{}}}\n", members.collect::<Vec<_>>().join(","))
+            }
+            ExportFormat::Parquet | ExportFormat::Arrow => unreachable!("not a text"),
+        }
     }
 }
 
-/// The text of a record with these fields.
-pub(crate) fn record_text(
-    format: ExportFormat,
-    file: &str,
-    fields: &[(String, FieldAccessor)],
-    record: &Record<'_>,
-    zone: Option<&Zone>,
-) -> String {
-    match format {
-        ExportFormat::Csv => {
-            let value = |field| value_in(zone, FieldAccessor::Field(field), record);
-            let values = CSV_FIELDS.map(|field| value(field).unwrap_or_default());
-            csv_row([file.as_bytes()].into_iter().chain(values.iter().map(AsRef::as_ref)))
-        }
-        ExportFormat::JsonLines => {
-            let members = fields.iter().filter_map(|(name, field)| {
-                let value = value_in(zone, *field, record)?;
-                Some(format!(",{}:{}", json(key(name).as_bytes()), json_value(*field, &value)))
-            });
-            format!("{{\"file\":{}{}}}\n", json(file.as_bytes()), members.collect::<String>())
-        }
-        ExportFormat::Parquet | ExportFormat::Arrow => unreachable!("not a text"),
-    }
-}
+const STATUS: FieldAccessor = FieldAccessor::Field(Field::Status);
 
-/// Returns the key of a field. A name that the line itself uses gets a prefix.
+/// Returns the name of a column. A field with the name of another column gets a prefix.
 fn key(name: &str) -> Cow<'_, str> {
     match name {
-        "file" | "line" | "raw" | "raw_hex" => format!("log_{name}").into(),
+        "file" => format!("log_{name}").into(),
         name => name.into(),
-    }
-}
-
-fn json_value(field: FieldAccessor, value: &[u8]) -> String {
-    match field.is_number() {
-        true => String::from_utf8(value.to_vec()).expect("digits"),
-        false => json(value),
     }
 }
 

@@ -46,6 +46,15 @@ const QUEUE_BYTES_MAX: usize = 64 << 10;
 /// The range of a whole export, whose length is unknown until its end.
 const WHOLE: Range<u64> = 0..u64::MAX;
 
+/// The rows that a client asks for.
+#[derive(Debug)]
+pub(crate) struct RowRequest {
+    pub(crate) query: Query,
+    pub(crate) form: Form,
+    /// The names of the columns; empty for the default ones.
+    pub(crate) columns: Vec<String>,
+}
+
 /// Responds to GET or HEAD for the rows that a query selects. The file is written while it is sent.
 ///
 /// # Errors
@@ -53,13 +62,12 @@ const WHOLE: Range<u64> = 0..u64::MAX;
 pub(crate) async fn respond<B>(
     session: &Arc<Session>,
     data: Arc<DataSet>,
-    query: Query,
-    form: Form,
+    rows: RowRequest,
     request: &Request<B>,
     client: &Client,
 ) -> Result<Response<Body>, Refusal> {
     tokio::select! {
-        response = respond_in_session(session, data, query, form, request, client) => response,
+        response = respond_in_session(session, data, rows, request, client) => response,
         () = session.ended() => Err(session.end_refusal()),
     }
 }
@@ -67,8 +75,7 @@ pub(crate) async fn respond<B>(
 async fn respond_in_session<B>(
     session: &Arc<Session>,
     data: Arc<DataSet>,
-    query: Query,
-    form: Form,
+    rows: RowRequest,
     request: &Request<B>,
     client: &Client,
 ) -> Result<Response<Body>, Refusal> {
@@ -76,10 +83,10 @@ async fn respond_in_session<B>(
     // HEAD computes no rows. The turn comes before the snapshot, which would otherwise hold memory
     // while it waits.
     let turn = if is_head { None } else { Some(session.turns().export_turn().await) };
-    let written = WrittenQuery::parse(&query, Now::read())?;
+    let written = WrittenQuery::parse(&rows.query, Now::read())?;
     let (effort, owner) = (Effort::of(written.expressions()), session.clone());
     let client = client.clone();
-    let begin = move || Export::begin(owner, data, &query, &written, form, client);
+    let begin = move || Export::begin(owner, data, rows, &written, client);
     let export = Arc::new(session.turns().check(effort, begin).await??);
     let requested = match &export.tag {
         Some(tag) => RequestedContent::of(request, tag, None),
@@ -110,6 +117,7 @@ struct Export {
     snapshot: Snapshot<SourceSnapshot>,
     query: ParsedQuery,
     form: Form,
+    columns: Vec<String>,
     client: Client,
     file: String,
     /// Identifies the bytes; `None` if another request may get other bytes.
@@ -121,11 +129,11 @@ impl Export {
     fn begin(
         session: Arc<Session>,
         data: Arc<DataSet>,
-        query: &Query,
+        rows: RowRequest,
         written: &WrittenQuery,
-        form: Form,
         client: Client,
     ) -> Result<Self, Refusal> {
+        let RowRequest { query, form, columns } = rows;
         let snapshot = data.snapshot();
         let first = snapshot.sources.first().map_or("", |source| source.name.as_str());
         let file = file_name(first, &query.conditions, form);
@@ -135,9 +143,15 @@ impl Export {
         let is_of_now = written.depends_on_present(&|| log_zone(&data.values()));
         if form == Form::Lines {
             line_export::check(&data, &snapshot)?;
+            if !columns.is_empty() {
+                return Err(Refusal::BadRequest(
+                    "lines have no columns; omit `columns`".to_owned(),
+                ));
+            }
         }
-        let tag = tag::tag(&session, &data, &snapshot, query, form).filter(|_| !is_of_now);
-        Ok(Self { session, data, snapshot, query: settled, form, client, file, tag })
+        let tag = tag::tag(&session, &data, &snapshot, &query, &columns, form);
+        let tag = tag.filter(|_| !is_of_now);
+        Ok(Self { session, data, snapshot, query: settled, form, columns, client, file, tag })
     }
 
     /// Starts the export of the rows. Its filter decides about all values first, which may take
@@ -162,6 +176,10 @@ impl Export {
                 (export.data.clone(), export.query.clone(), export.session.jobs());
             let snapshot = &export.snapshot;
             let rows = RowExport::new_until(data, snapshot, query, format, name_of, stop)?;
+            let rows = match &export.columns[..] {
+                [] => rows,
+                columns => rows.with_columns(columns)?,
+            };
             Ok::<_, Refusal>(Box::new(rows.with_jobs(jobs)) as Box<dyn PartSource>)
         };
         let begun = self.session.turns().check_of(&Viewer::default(), effort, begin).await?;

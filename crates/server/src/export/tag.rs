@@ -18,6 +18,7 @@ pub(super) fn tag(
     data: &DataSet,
     snapshot: &Snapshot<SourceSnapshot>,
     query: &Query,
+    columns: &[String],
     form: Form,
 ) -> Option<HeaderValue> {
     let are_read = snapshot.sources.iter().all(|source| source.end.is_some());
@@ -29,6 +30,6 @@ pub(super) fn tag(
         // Writing to a string cannot fail.
         let _ = write!(text, " {}:{}:{}", source.number, source.bytes_parsed, source.records);
     }
-    text += &weir_view::to_json(query).ok()?;
+    text += &weir_view::to_json(&(query, columns)).ok()?;
     Some(entity_tag(text.as_bytes()))
 }

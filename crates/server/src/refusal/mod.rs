@@ -242,6 +242,7 @@ impl From<ExportError> for Refusal {
     fn from(error: ExportError) -> Self {
         match error {
             ExportError::Query(error) => error.into(),
+            ExportError::Column(error) => Self::BadQuery(format!("columns: {error}")),
             ExportError::Encode(error) => Self::internal(error),
             // Nobody waits for it any longer.
             ExportError::Stopped => Self::ClientGone,

@@ -61,6 +61,9 @@ async fn exports_have_the_rows_of_the_conditions() {
     let disposition = csv.field("Content-Disposition");
     assert_eq!(disposition, Some("attachment; filename=\"a.log.csv\""));
     assert_eq!(unchunked(&csv.body).lines().count(), records + 1);
+    let chosen = server.request("GET", &format!("{path}&columns=status_code,client"), &[]).await;
+    assert_eq!(unchunked(&chosen.body).lines().next(), Some("status_code,client"));
+    assert_ne!(chosen.field("ETag"), csv.field("ETag"));
     let path = format!("/api/sessions/{id}/export?format=parquet");
     let table = server.request("GET", &path, &[]).await;
     let media_type = Some("application/vnd.apache.parquet");
@@ -91,6 +94,9 @@ async fn exports_have_the_rows_of_the_conditions() {
         ("?format=xml", 400, "bad_request"),
         ("?format=csv&top=3", 400, "bad_request"),
         ("?format=csv&where=status%3D%3D4", 400, "bad_query"),
+        ("?format=csv&columns=clint", 400, "bad_query"),
+        ("?format=csv&columns=", 400, "bad_query"),
+        ("?format=lines&columns=client", 400, "bad_request"),
     ] {
         let path = format!("/api/sessions/{id}/export{rest}");
         let refused = server.request("GET", &path, &[]).await;

@@ -12,7 +12,7 @@ use weir_ingest::SourceSnapshot;
 use weir_view::{Comparison, IncompleteSource, Period, Report, YearSource};
 
 use super::findings;
-use crate::display::{bytes, change, duration, lower_bound, separated, share};
+use crate::display::{SUM_MAX, bytes, change, duration, lower_bound, separated, share};
 use crate::outcome::{Failure, print};
 use crate::output_file::write_file;
 use text::{safe, safe_bytes, time};
@@ -188,7 +188,9 @@ fn totals(report: &Report, before: Option<&Report>, is_main: bool) -> String {
     }
     if report.has_sum("bytes_sent") {
         let sent = compared(&|report| bytes(report.bytes_sent), &|report| report.bytes_sent);
-        let sent = sent.unwrap_or_else(|| format!("{} bytes", separated(report.bytes_sent)));
+        let sent = sent.unwrap_or_else(|| {
+            format!("{} bytes", lower_bound(report.bytes_sent, report.bytes_sent == SUM_MAX))
+        });
         items.push(("Bytes sent", bytes(report.bytes_sent), sent));
     }
     if report.distinct.contains_key("client") {
