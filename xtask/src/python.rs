@@ -41,8 +41,13 @@ pub(crate) const OTLP: Modules = Modules {
     modules: &["opentelemetry.proto.collector.trace.v1.trace_service_pb2"],
 };
 
-const ALL: [&Modules; 9] =
-    [&DUCKDB, &TABLE_READERS, &CHDB, &SPARK, &ICEBERG, &PYJWT, &PROMETHEUS, &SERVICES, &OTLP];
+const ALL: [&Modules; 6] = [&DUCKDB, &TABLE_READERS, &PYJWT, &PROMETHEUS, &SERVICES, &OTLP];
+
+/// The largest packages: pyspark has half a gigabyte, which pip packs anew.
+const LAKES: [&Modules; 3] = [&CHDB, &ICEBERG, &SPARK];
+
+/// The time after which pip is stopped, so that a slow download leaves out a test and not the run.
+const PIP_MAX_S: &str = "900";
 
 /// Installs the modules of all tests that are missing. Prints which cannot be installed.
 pub(crate) fn install() -> Outcome {
@@ -52,6 +57,15 @@ pub(crate) fn install() -> Outcome {
         return Ok(());
     }
     // One that cannot be installed should not keep the others away.
+    install_each(missing)
+}
+
+/// Installs the engines of data lakes that are missing, the smallest first.
+pub(crate) fn install_lakes() -> Outcome {
+    install_each(LAKES.into_iter().filter(|it| !it.are_installed()).collect())
+}
+
+fn install_each(missing: Vec<&Modules>) -> Outcome {
     for modules in missing {
         if let Err(error) = pip(&[], modules.packages) {
             println!("{error}");
@@ -77,7 +91,8 @@ pub(crate) fn pip(options: &[&str], packages: &[&str]) -> Outcome {
         execute(command("python3", &["-m", "venv"]).arg(folder()))?;
     }
     let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
-    execute(command(&python().to_string_lossy(), &pip).args(options).args(packages))
+    let mut limited = command("timeout", &[PIP_MAX_S]);
+    execute(limited.arg(python()).args(pip).args(options).args(packages))
 }
 
 /// The folder of programs that come with packages.

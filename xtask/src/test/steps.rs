@@ -45,6 +45,7 @@ const OF_WEIR: &str = "weir integration";
 
 const DEBIAN: &str = "packages of Debian";
 const PYTHON: &str = "packages of Python";
+const LAKES: &str = "packages of data lakes";
 const NPM: &str = "packages of the page";
 const H2SPEC: &str = "program h2spec";
 const PEERS: &str = "programs of others";
@@ -99,9 +100,11 @@ const BUILT_PEERS: &[&str] = &[COMPILATION, DEBIAN, PEERS];
 const BUILT_PYTHON: &[&str] = &[COMPILATION, PYTHON];
 
 /// All steps but the programs of the tests. Those that take long come first.
-const STEPS: [Step; 43] = [
+const STEPS: [Step; 44] = [
     download(DEBIAN, debian::install),
     download(PYTHON, python_packages),
+    // One pip at a time.
+    step(LAKES, &[PYTHON], Download, python::install_lakes).with(Inputs::Outside),
     download(NPM, weir_tools::npm::install),
     download(H2SPEC, h2spec::install),
     download(PEERS, peers::install),
@@ -134,7 +137,7 @@ const STEPS: [Step; 43] = [
     outside("readers of tables", BUILT_PYTHON, &[OF_WEIR, WEIR], outside::table_readers),
     outside(
         "engines of data lakes",
-        &[COMPILATION, DEBIAN, PYTHON],
+        &[COMPILATION, DEBIAN, LAKES],
         &[OF_WEIR, WEIR],
         outside::lake_readers,
     ),
