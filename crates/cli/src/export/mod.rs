@@ -209,10 +209,12 @@ impl Request {
     ) -> Result<SegmentExport, Failure> {
         let source = first.and_then(|segment| data.source(segment.source()));
         let mut formats = source.map_or_else(Vec::new, |source| source.first_formats());
-        formats.extend(self.logs.formats().iter().chain(&self.late_fields.formats).cloned());
+        formats.extend(self.logs.formats().iter().cloned());
         let has_kind = |kind: &RecordKind| formats.iter().any(|it| it.kind() == (*kind).into());
         let kinds = weir_core::RecordKind::ALL.into_iter().map(RecordKind::from);
         let kind = self.kind.or_else(|| kinds.into_iter().find(has_kind)).unwrap_or_default();
+        // Fields that came late do not change which records are written.
+        formats.extend(self.late_fields.formats.iter().cloned());
         let columns = self.columns(data, first, &formats, kind)?;
         let data = data.clone();
         let name_of = move |number| {

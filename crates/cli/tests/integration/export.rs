@@ -486,6 +486,13 @@ fn fields_that_appear_late_are_in_the_file() {
     assert_eq!(csv.lines().next(), Some("file,time,user,path,status,status_code,request_time"));
     assert!(csv.ends_with("a.log,2026-11-22T10:00:01Z,ann,/b,200,200,0.5\r\n"));
 
+    let columns = ["--columns", "*,line_offset", "--output", text(&output)];
+    let all = run([&["export"], &columns[..], &[text(&file)]].concat());
+    assert_eq!((all.code, all.stderr.as_str()), (0, ""));
+    let csv = fs::read_to_string(&output).expect("a file");
+    let names = csv.lines().next().unwrap_or_default();
+    assert_eq!(names, "file,time,user,path,status,status_code,request_time,line_offset");
+
     let to_pipe = run(["export", "--to", "csv", text(&file)]);
     assert_eq!((to_pipe.code, to_pipe.stderr.as_str()), (0, ""));
     assert!(to_pipe.stdout.starts_with("file,time,path,status,status_code,other_fields\r\n"));
@@ -495,6 +502,29 @@ fn fields_that_appear_late_are_in_the_file() {
     let objects = run([&["export", "--to", "jsonl"], &columns[..], &[text(&file)]].concat());
     let last = "{\"other_fields\":{\"user\":\"ann\",\"request_time\":0.5},\"path\":\"/b\"}\n";
     assert!(objects.stdout.ends_with(last), "{:?}", objects.stdout.lines().last());
+}
+
+/// The records that are written are those of the first kind, whichever way the file is read.
+#[test]
+fn fields_that_appear_late_do_not_change_the_kind() {
+    let folder = Folder::new();
+    let error = |rest: &str| {
+        format!(
+            "2026/11/22 10:00:00 [error] 12#12: *1 open() \"/a\" failed (2: No such file or \
+             directory), client: 192.0.2.7, server: a{rest}, host: \"a\"\n"
+        )
+    };
+    let late = error(", request: \"GET /a HTTP/1.1\", upstream: \"http://192.0.2.9/a\"");
+    let access =
+        "192.0.2.7 - - [22/Nov/2026:10:00:01 +0000] \"GET /a HTTP/1.1\" 200 5 \"-\" \"-\"\n";
+    let log = error("").repeat(5_000) + &late + access;
+    let file = folder.file("a.log", log.as_bytes());
+    let output = folder.path("a.csv");
+    let exported = run(["export", "--output", text(&output), text(&file)]);
+    assert_eq!(exported.code, 0, "{}", exported.stderr);
+    let csv = fs::read_to_string(&output).expect("a file");
+    assert_eq!(csv.lines().count(), 5_002, "{}", exported.stderr);
+    assert!(csv.lines().next().is_some_and(|names| names.contains("upstream")), "{csv:.200}");
 }
 
 #[test]

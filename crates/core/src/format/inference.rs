@@ -203,8 +203,8 @@ const QUOTED: &[Quote] = &[Quote::Double];
 
 /// The forms, the most telling first.
 static FORMS: [Form; 16] = [
-    Form::new("time", "$time_local", ANY, is_clf_time),
     Form::new("time", "$time_iso8601", ANY, |it| parse_rfc3339(it).is_some()),
+    Form::new("time", "$time_local", ANY, is_clf_time),
     Form::new("time", "$msec", ANY, is_unix_seconds),
     Form::new("date", "${time(%Y-%m-%d)}", BARE, |it| is_date(it, b'-')),
     Form::new("date", "${time(%Y/%m/%d)}", BARE, |it| is_date(it, b'/')),

@@ -46,7 +46,10 @@ impl ExportColumns {
     /// # Errors
     /// If there is no such column.
     pub fn select(&self, names: &[String]) -> Result<Self, UnknownField> {
-        Ok(Self { schema: self.schema.select(names)?, late_fields: LateFields::Placed })
+        let has = |column: &str| names.iter().any(|name| name == column);
+        let takes_late = has(weir_export::ALL_COLUMNS) && !has(OTHER_FIELDS);
+        let late_fields = if takes_late { self.late_fields } else { LateFields::Placed };
+        Ok(Self { schema: self.schema.select(names)?, late_fields })
     }
 
     /// Returns the same columns, and one of a JSON object with the fields that appear later.
