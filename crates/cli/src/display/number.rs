@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(bytes(999), "999 B");
         assert_eq!(bytes(1_500), "1.50 kB");
         assert_eq!(bytes(999_600), "1.00 MB");
-        assert_eq!(bytes(u64::MAX), "18447 PB");
+        assert_eq!(bytes(u64::MAX), "≥ 18447 PB");
         assert_eq!(rate(12_540_000.4), "12.5 MB/s");
         assert_eq!(duration(0.00085), "850 µs");
         assert_eq!(duration(0.0125), "12.5 ms");

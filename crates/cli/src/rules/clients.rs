@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use std::ops::ControlFlow;
 
 use aho_corasick::AhoCorasick;
-use weir_core::{Field, RecordKind};
+use weir_core::{Field, RecordKind, common_spelling};
 use weir_ingest::{FormatChoice, FoundRecord, Input, LineSink, LogLine, Records, VisitedBlock};
 use weir_query::{ClientRequests, UserPathAnswers, UserPaths};
 
@@ -88,7 +88,7 @@ impl LineSink for ClientSink<'_, '_> {
 
     fn wants(&mut self, line: &LogLine<'_>, _found: &Self::Output) -> bool {
         match first_address(line.bytes).filter(|_| self.are_first) {
-            Some(address) => self.clients.numbers.contains_key(address),
+            Some(address) => self.clients.numbers.contains_key(&*common_spelling(address)),
             None => self.clients.search.is_match(line.bytes),
         }
     }
@@ -99,7 +99,7 @@ impl LineSink for ClientSink<'_, '_> {
             return;
         }
         let client = record.text(Field::Client).unwrap_or_default();
-        if let Some(number) = self.clients.numbers.get(client) {
+        if let Some(number) = self.clients.numbers.get(&*common_spelling(client)) {
             found.entry(*number).or_default().take(record, format.fills(Field::UserAgent));
         }
     }

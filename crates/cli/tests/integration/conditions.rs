@@ -42,7 +42,7 @@ fn every_command_reads_the_same_conditions() {
         ("client=192.0.2.0/25", 3),
         ("client=::ffff:192.0.2.99", 2),
         ("client=2001:db8:0:0:0:0:0:1", 1),
-        ("client=\"192.0.2.99\"", 1),
+        ("client=\"192.0.2.99\"", 2),
         ("::ffff:192.0.2.0/120", 3),
         ("googlebot", 1),
         ("LOGIN or googleBOT", 2),

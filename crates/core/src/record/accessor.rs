@@ -12,7 +12,8 @@ use super::Record;
 use crate::field::{ColumnKind, Field, Unit};
 use crate::similar_name::names_instead;
 use crate::value::{
-    STATUS_CLASS, STATUS_CLASSES, format_rfc3339, push_decimal, push_seconds, status_class,
+    STATUS_CLASS, STATUS_CLASSES, common_spelling, format_rfc3339, push_decimal, push_seconds,
+    status_class,
 };
 
 /// Reads one field of the records of one format; made by [`crate::Format::accessor`].
@@ -121,7 +122,8 @@ impl FieldAccessor {
 
     /// Returns the value as text, or `None` if the record lacks the field.
     ///
-    /// Text is the log's own bytes, in JSON without the escapes of strings. Sizes are in bytes,
+    /// Text is the log's own bytes, in JSON without the escapes of strings; an address of a client
+    /// has the spelling of [`common_spelling`]. Sizes are in bytes,
     /// durations in seconds with as many decimals as they need, times in RFC 3339.
     ///
     /// Text is borrowed from the line. Numbers and times are formatted, which allocates.
@@ -135,6 +137,7 @@ impl FieldAccessor {
                 Cow::Borrowed(STATUS_CLASSES[class].as_bytes())
             }
             Self::Field(field) => match field.kind() {
+                ColumnKind::Text if field == Field::Client => common_spelling(record.text(field)?),
                 ColumnKind::Text => Cow::Borrowed(record.text(field)?),
                 ColumnKind::Time => Cow::Owned(format_rfc3339(record.time?).into_bytes()),
                 ColumnKind::Number(unit) => {

@@ -127,7 +127,7 @@ fn number(address: IpAddr) -> u128 {
 
 /// Returns an address in the spelling that all of its spellings have in common: IPv6 as RFC 5952
 /// recommends it, and IPv4 that is written as IPv6 as IPv4. Other texts are unchanged.
-pub(crate) fn common_spelling(client: &[u8]) -> Cow<'_, [u8]> {
+pub fn common_spelling(client: &[u8]) -> Cow<'_, [u8]> {
     let parsed = || std::str::from_utf8(client).ok()?.parse::<IpAddr>().ok();
     // All spellings of IPv4 are equal.
     let Some(address) = memchr::memchr(b':', client).and_then(|_| parsed()) else {

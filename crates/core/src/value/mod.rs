@@ -62,7 +62,7 @@ mod timestamp;
 mod zone;
 
 pub use address::AddressBlock;
-pub(crate) use address::common_spelling;
+pub use address::common_spelling;
 pub use calendar::Date;
 pub use decimal::{push_decimal, push_seconds};
 pub use duration::parse_go_duration_ns;

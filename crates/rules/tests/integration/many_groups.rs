@@ -81,7 +81,7 @@ fn a_search_with_thousands_of_groups_takes_little_memory() {
                 "{table} if {{ path_reg ^/{groups}$ }}\n\
                  http-request deny if {{ sc_http_req_rate(0) gt 1 }}"
             ),
-            None,
+            Some("write at most 16384"),
         ),
         (format!("limit 1 request in 1m by client where path~'^/{groups}$'"), None),
         (format!("deny where path~'^/{groups}$'"), None),
