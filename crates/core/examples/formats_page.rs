@@ -159,13 +159,17 @@ the definition, in which the names can be written. Only what proves itself has a
 - a time of the common log format, of RFC 3339 or nginx's `$msec`, if there is one place with a time;
 - a request line, in quotes, brackets, between bars or bare;
 - a status that servers send, after the request, under the key `status` or `code`, or as the only such
-  number, and a size right after it;
-- the first address as the client, or the one under a key such as `remote` or `client_ip`;
+  number, and a size right after it. Numbers of three digits alone may be further statuses, such as
+  `$upstream_status`, and have no name unless their key or unit is that of a size;
+- the client, if one place alone has addresses in most lines, and has one in every line. Its key, if it has
+  one, is such as `remote` or `client_ip`. With two such places, one may be a header that clients choose,
+  or the server's address, and the lines are not read by their form;
 - a user agent in quotes, and before it a referer;
 - values under the keys that are listed above, in the form that nginx writes.
 
 Other values are fields under their key, or `extra_1`, `extra_2`. Lines with more than three bare words
-without a meaning are messages, and are not read.
+without a meaning are messages, and are not read. Nor are lines that a known format reads if a user may be any
+text: otherwise a client could give the log another format with a user of several words.
 
 ## JSON
 

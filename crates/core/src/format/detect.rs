@@ -194,6 +194,7 @@ fn surrounded_candidates(
     let mut tries =
         tries.filter(|(_, by_form)| is_unknown || !by_form).map(|(wrapper, by_form)| {
             let formats = formats_in(wrapper, &sample, |lines| match by_form {
+                true if are_read_with_any_user(lines) => Vec::new(),
                 true => outline_format(lines, !wrapper.is_some_and(Wrapper::has_time))
                     .into_iter()
                     .collect(),
@@ -204,6 +205,19 @@ fn surrounded_candidates(
             found
         });
     tries.find(|found| !found.is_empty()).unwrap_or_default()
+}
+
+/// Whether a known format reads half of the lines if clients may choose any user.
+///
+/// Else the requests of one client, with a user of several words, could give the log another format.
+fn are_read_with_any_user(lines: &[&[u8]]) -> bool {
+    let mut formats = detected_formats(None).iter().filter(|format| format.has_user());
+    formats.any(|format| {
+        let mut reader = LogReader::new(Format::with_any_user(format));
+        let mut is_read =
+            |line: &[u8]| reader.read(line, |_, outcome| matches!(outcome, LineOutcome::Record(_)));
+        lines.iter().filter(|line| is_read(line)).count() * 2 >= lines.len()
+    })
 }
 
 /// The formats of lines in members of JSON objects, if the best of the others leaves lines.

@@ -169,6 +169,20 @@ fn a_definition_is_made_of_values_whose_form_tells_what_they_are() {
     assert_eq!((made.lines, made.parsed_lines), (20, 19));
 }
 
+#[test]
+fn a_definition_is_made_of_lines_whose_client_is_in_doubt() {
+    let lines = [7, 8].map(|last| {
+        format!(
+            "[17/Dec/2025:09:03:01 +0000] 10.0.0.1 192.0.2.{last} 0.10 \"GET /a HTTP/1.1\" 200 5000"
+        )
+    });
+    assert!(detect(lines.join("\n").as_bytes()).best().is_none());
+    let made = weir_core::suggest_format(lines.iter().map(|line| line.as_bytes())).unwrap();
+    let definition = "[$time_local] $remote_addr $extra_1 $extra_2 \"$request\" $status $extra_3";
+    assert_eq!(made.definition, definition);
+    assert_eq!((made.lines, made.parsed_lines), (2, 2));
+}
+
 /// A value of a kind whose meaning no name tells.
 fn values() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
@@ -266,7 +280,9 @@ proptest! {
         head in prop_oneof![Just(String::new()), "[ -~\u{1b}]{0,40}", "([a-z]{1,3}[ |:]{1,2}){0,4}"],
         tail in prop_oneof![Just(String::new()), "[ -~\u{1b}]{0,60}", "( [a-z\"=]{1,6}){0,6}"],
     ) {
-        let log = format!("{head}{COMBINED}{tail}\n").repeat(2);
+        // A size of three digits has no name where the line is read by its form alone.
+        let combined = COMBINED.replace(" 512 ", " 5120 ");
+        let log = format!("{head}{combined}{tail}\n").repeat(2);
         let detection = detect(log.as_bytes());
         let Some(best) = detection.best() else { return Ok(()) };
         let mut parser = LineParser::new(best.format.clone());
@@ -290,7 +306,7 @@ proptest! {
             ("query", "b=c"),
             ("protocol", "HTTP/1.1"),
             ("status", "200"),
-            ("bytes", "512"),
+            ("bytes", "5120"),
             ("referer", "-"),
         ] {
             prop_assert_eq!(value(name), expected, "{}: {:?}", line, found);

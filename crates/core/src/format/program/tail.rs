@@ -150,7 +150,7 @@ impl<'a> TailValues<'a> {
 
     /// The offset of the first closing bracket after `at`.
     fn bracket_after(&mut self, at: usize) -> Option<usize> {
-        if self.closing_bracket < at {
+        if self.closing_bracket <= at {
             let length = memchr::memchr(b']', &self.line[at..]);
             self.closing_bracket = length.map_or(self.line.len(), |length| at + length);
         }

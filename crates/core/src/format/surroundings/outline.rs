@@ -6,10 +6,10 @@
 //! ```
 //!
 //! Half of the lines must have the same text between their values, and one time, one request, one status
-//! and a client each. Only what proves itself has a name: a time, a request line, a status after it, under its
-//! key or the only number of that form, a size after the status, an address, a user agent and the referer
-//! before it, and values whose key and form are those of a variable of nginx. All others are `extra_1` and
-//! so on, or have the name of their key. A line of several words without a key is a message, not a log of
+//! and one client each. Only what proves itself has a name: a time, a request line, a status after it, under
+//! its key or the only number of that form, a size after the status, the only address, a user agent and the
+//! referer before it, and values whose key and form are those of a variable of nginx. All others are `extra_1`
+//! and so on, or have the name of their key. A line of several words without a key is a message, not a log of
 //! requests.
 
 use super::evidence::Evidence;
@@ -74,6 +74,23 @@ impl<'a> Column<'a> {
     /// Whether the values that are there are of a kind, and some are.
     fn all_known(&self, is: impl Fn(&[u8]) -> bool) -> bool {
         self.all(|value| is_absent(value) || is(value)) && !self.all(is_absent)
+    }
+
+    /// Whether most values are addresses, or lists of them.
+    fn has_addresses(&self) -> bool {
+        let are_addresses =
+            |value: &[u8]| value.split(|byte| *byte == b',').all(|one| is_ip(one.trim_ascii()));
+        self.values.iter().filter(|value| are_addresses(value)).count() * 2 > self.values.len()
+    }
+
+    /// Whether the values are sizes, and not further statuses, such as those of an upstream: by their key,
+    /// by the unit in the text that follows them, or because one has more or less than three digits.
+    fn has_sizes(&self, follows: &[u8]) -> bool {
+        let is_proven = self.has_key(&["bytes", "size"])
+            || self.part.key.is_none()
+                && (follows.starts_with(b" bytes")
+                    || !self.all(|value| is_absent(value) || value.len() == 3));
+        is_proven && self.all(|value| is_absent(value) || value.iter().all(u8::is_ascii_digit))
     }
 
     fn has_key(&self, keys: &[&str]) -> bool {
@@ -196,17 +213,18 @@ fn roles_of(columns: &[Column<'_>], needs_time: bool) -> Option<Vec<Option<Role>
     let is_free = |roles: &[Option<Role>], index: usize| roles[index].is_none();
     if let Some(bytes) = columns.get(status + 1)
         && is_free(&roles, status + 1)
-        && (bytes.part.key.is_none() || bytes.has_key(&["bytes", "size"]))
-        && bytes.all(|value| is_absent(value) || value.iter().all(u8::is_ascii_digit))
+        && bytes.has_sizes(columns.get(status + 2).map_or(bytes.part.after, |it| it.part.before))
     {
         roles[status + 1] = Some(Role::Bytes);
     }
     const CLIENT_KEYS: [&str; 8] =
         ["client", "remote", "remote_addr", "client_ip", "clientip", "remote_ip", "ip", "addr"];
-    let is_client = |column: &Column<'_>| {
-        (column.part.key.is_none() || column.has_key(&CLIENT_KEYS)) && column.all_known(is_ip)
-    };
-    let client = columns.iter().position(is_client)?;
+    // Of two columns of addresses, one may be a header that clients choose, or the server's address.
+    let client = only(&|column| column.has_addresses())?;
+    let column = &columns[client];
+    if !column.all(is_ip) || !(column.part.key.is_none() || column.has_key(&CLIENT_KEYS)) {
+        return None;
+    }
     roles[client] = Some(Role::Client);
     let is_agent =
         |column: &Column<'_>| column.part.form != PartForm::Bare && column.all_known(is_user_agent);
