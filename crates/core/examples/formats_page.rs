@@ -230,18 +230,23 @@ A followed file and a feed may change their own format later. The format before 
 
 ## Times
 
-RFC 3164 times have no year. `--year YEAR` states that of a file's first line; a line of an earlier month
-than the line before it is of the next year. Without it a day in the file's name, `messages-20231231`, is
-the day on which the log ends. Otherwise the report says that the year is that of the file's last change,
+RFC 3164 times have no year. `--year YEAR` states that of a file's first line. Each other line is of the
+year that puts it closest to the lines before it, and of none before YEAR. A pause of more than half a year
+is not seen; the years after it may be too early. Without `--year` a day in the file's name,
+`messages-20231231`, may be any of the log: the first line is of the latest year that puts it at most half a
+year after that day, and not after both that day and the file's last modification. The report says so, since
+the name may mean something else. Otherwise it says that the year is that of the file's last change,
 which may be a copy: Weir takes the latest year that puts the time at most one day after the file's last
 modification, or after now for pipes and sockets. Times without a zone are taken as UTC; so are those of a
 W3C log with `#Time Format: Local`, whose zone is not in the log.
 
 A report shows times, days and hours in the offset from UTC of the log's first time. If the requests have
 several offsets, as after the clocks were set forward, it looks for a zone that has all of them, first the
-machine's own, and shows the log in that zone. If no zone has, it shows the log in its last offset. The
-page and the terminal say which, and `time.offsets` of the JSON has the offsets. For that `weir report`
-reads files a second time; standard input is shown in its first offset. `--tz` chooses another zone.
+machine's own, and shows the log in that zone. In another zone than the machine's own the clocks must have
+been set once with requests in the two weeks before and in those after. If no zone fits, it shows the log in
+its last offset. The page and the terminal say which, and `time.offsets` of the JSON has the offsets. For
+that `weir report` reads files a second time; standard input is shown in its first offset. `--tz` chooses
+another zone.
 
 ## Clients
 

@@ -6,16 +6,26 @@ use weir_core::{Date, YearOrigin, YearReference};
 
 use crate::clock::seconds_since_1970;
 
-/// Returns the time that determines the year of a log: the end of the day in its name, or else when it
-/// was last written.
+/// Half a year.
+const HALF_S: i64 = 365 * 86_400 / 2;
+
+/// Returns the time that determines the year of a log: a day in its name, or else when it was last
+/// written.
+///
+/// The day in a name may be the first or the last of the log, or between. So the log begins within half
+/// a year of it; and not after it was written, unless that was before the day.
 pub(crate) fn year_of_log(name: &str, written: Option<SystemTime>) -> Option<YearReference> {
+    let written_s = written.map(seconds_since_1970);
     let of = |origin| move |unix_s| YearReference { unix_s, origin };
-    let named = end_of_named_day_s(name).map(of(YearOrigin::Name));
-    named.or_else(|| written.map(seconds_since_1970).map(of(YearOrigin::Written)))
+    let named = end_of_named_day_s(name).map(|end_s| {
+        let latest_s = end_s + HALF_S;
+        written_s.map_or(latest_s, |written_s| latest_s.min(written_s.max(end_s)))
+    });
+    named.map(of(YearOrigin::Name)).or_else(|| written_s.map(of(YearOrigin::Written)))
 }
 
 /// Returns the end of the day in the name of a file, in seconds since 1970: `messages-20231231.gz`,
-/// `access.2023-12-31.log`. A rotated log with such a name ends on that day.
+/// `access.2023-12-31.log`.
 fn end_of_named_day_s(name: &str) -> Option<i64> {
     let base = name.rsplit(['/', '\\']).next()?.as_bytes();
     (0..base.len()).find_map(|at| {
@@ -45,7 +55,27 @@ fn date_at(name: &[u8], at: usize) -> Option<Date> {
 
 #[cfg(test)]
 mod tests {
-    use super::end_of_named_day_s;
+    use std::time::{Duration, SystemTime};
+
+    use super::{HALF_S, end_of_named_day_s, year_of_log};
+
+    #[test]
+    fn the_log_of_a_named_day_begins_within_half_a_year() {
+        let end_s = 1_704_067_199;
+        for (written_s, latest_s) in [
+            (None, end_s + HALF_S),
+            // Soon after that day, before it, and a copy.
+            (Some(end_s + 100), end_s + 100),
+            (Some(end_s - 100_000), end_s),
+            (Some(end_s + 2 * HALF_S), end_s + HALF_S),
+        ] {
+            let written = written_s.map(|unix_s: i64| {
+                SystemTime::UNIX_EPOCH + Duration::from_secs(unix_s.unsigned_abs())
+            });
+            let year = year_of_log("messages-20231231", written);
+            assert_eq!(year.map(|year| year.unix_s), Some(latest_s), "{written_s:?}");
+        }
+    }
 
     #[test]
     fn days_in_names() {

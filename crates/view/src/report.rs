@@ -239,7 +239,8 @@ impl YearSource {
     /// What a person should know of a year that may be wrong; `None` for the others.
     pub fn doubt(self) -> Option<&'static str> {
         match self {
-            Self::Stated | Self::Name => None,
+            Self::Stated => None,
+            Self::Name => Some("by the day in the file's name"),
             Self::Written => Some("that of the file's last change"),
             Self::Read => Some("the present one"),
         }

@@ -159,12 +159,15 @@ function NoChart({ report, complete }: { report: Report; complete: boolean }) {
 
 /** That the year of the times may be wrong, because the log has none. */
 function YearDoubt({ from }: { from: YearSource | undefined }) {
-  if (from !== "written" && from !== "read") return null;
+  if (from === undefined || from === "stated") return null;
+  const doubts = {
+    name: "the year is by the day in the file’s name",
+    written: "the year is that of the file’s last change",
+    read: "the log has no year; the present one is taken",
+  };
   return (
     <span class="muted" data-testid="year-doubt" title="In a terminal, --year states it.">
-      {from === "written"
-        ? "the year is that of the file’s last change"
-        : "the log has no year; the present one is taken"}
+      {doubts[from]}
     </span>
   );
 }

@@ -44,7 +44,7 @@ pub(crate) struct FormatArguments {
     trusted: Vec<AddressBlock>,
 
     /// The year of the first line of each file, for times that are written without one, as syslog
-    /// writes them; a line of an earlier month than the one before is of the next year [default:
+    /// writes them; each other line is of the year that puts it closest to the lines before [default:
     /// from a day in the file's name, or else from when the file was last written]
     #[arg(long, value_name = "YEAR", value_parser = clap::value_parser!(i32).range(1970..=2261))]
     year: Option<i32>,

@@ -288,8 +288,20 @@ fn the_year_of_lines_without_one_is_stated_or_in_the_name() {
         let (time, shown) = report(name, options);
         assert_eq!((&time["first"], &time["last"]), (&times[0].into(), &times[1].into()), "{name}");
         assert_eq!(time["year_from"], from, "{name}");
-        assert!(!shown.contains("--year"), "{shown}");
+        let doubt = "Year            by the day in the file's name; see --year";
+        assert_eq!(shown.contains(doubt), from == "name", "{shown}");
+        assert_eq!(shown.contains("--year"), from == "name", "{shown}");
     }
+    // A day that the log begins on.
+    let days: String = (1..=30).map(|day| line(&format!("Jun {day:2} 10:00:00"))).collect();
+    let log = folder.file("fw-2025-06-01.log", days.as_bytes());
+    let report: Value =
+        serde_json::from_str(&run(["report", "--json", text(&log)]).stdout).expect("JSON");
+    let time = &report["time"];
+    assert_eq!(
+        (&time["first"], &time["last"]),
+        (&"2025-06-01T10:00:00Z".into(), &"2025-06-30T10:00:00Z".into())
+    );
     let (time, shown) = report("kern.log", &[]);
     assert_eq!(time["year_from"], "written");
     assert!(

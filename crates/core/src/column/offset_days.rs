@@ -36,6 +36,7 @@ const ENTRIES_MAX: usize = 32_768;
 /// days.add(segment.times().unwrap());
 /// assert_eq!(days.offsets_s(), [-18_000, -14_400]);
 /// assert_eq!(days.last_offset_s(), Some(-14_400));
+/// assert_eq!(days.changes_s(), [(1_457_852_399, 1_457_852_400)]);
 /// let new_york = |unix_s| if unix_s < 1_457_852_400 { -18_000 } else { -14_400 };
 /// assert!(days.are_all(new_york) && !days.are_all(|_| -18_000));
 /// # Ok::<(), weir_core::FormatError>(())
@@ -118,6 +119,18 @@ impl OffsetDays {
     pub fn last_offset_s(&self) -> Option<i32> {
         let latest = self.times_s.iter().max_by_key(|(_, (_, last_s))| *last_s);
         latest.map(|((_, offset_s), _)| *offset_s)
+    }
+
+    /// The last time before and the first after each change of the offset, in the order of time.
+    pub fn changes_s(&self) -> Vec<(i64, i64)> {
+        let mut times: Vec<(i64, i64, i32)> = self
+            .times_s
+            .iter()
+            .map(|((_, offset_s), (first, last))| (*first, *last, *offset_s))
+            .collect();
+        times.sort_unstable();
+        let is_change = |pair: &&[(i64, i64, i32)]| pair[0].2 != pair[1].2;
+        times.windows(2).filter(is_change).map(|pair| (pair[0].1, pair[1].0)).collect()
     }
 
     /// Whether all offsets are those of a zone, which has `offset_s` at a time in seconds since 1970.

@@ -6,11 +6,14 @@
 //! whose values fit is counted exactly, whatever its length; one whose values do not keeps its
 //! totals, and the values without an id are counted together.
 
+use std::sync::OnceLock;
+
 use super::dictionary::Dictionary;
 use super::generation::Generations;
 use super::late_values::LateValues;
 use crate::column::{OffsetDays, REMAINDER};
 use crate::schema::{ColumnId, Schema};
+use crate::value::Zone;
 
 /// The distinct values of a data set: its schema, a dictionary for each text column, and a limit on
 /// the memory that the dictionaries take.
@@ -50,6 +53,8 @@ pub struct Values {
     first_offset_s: Option<i32>,
     /// See [`Values::offset_days`].
     offset_days: Option<Box<OffsetDays>>,
+    /// The zone of these days, once it was looked for.
+    zone_of_days: OnceLock<Zone>,
     pub(crate) generations: Generations,
     pub(super) reuses: u64,
 }
@@ -101,6 +106,7 @@ impl Values {
             memory_bytes_max,
             first_offset_s: None,
             offset_days: None,
+            zone_of_days: OnceLock::new(),
             generations: Generations::default(),
             reuses: 0,
         }
@@ -272,14 +278,23 @@ impl Values {
         self.offset_days.as_deref()
     }
 
+    /// Returns the zone that `find` finds for the days of [`Self::offset_days`], if there are some. It
+    /// is called once for the same days, because a search tries hundreds of zones.
+    pub fn zone_of_days(&self, find: impl FnOnce(&OffsetDays) -> Zone) -> Option<Zone> {
+        let days = self.offset_days()?;
+        Some(self.zone_of_days.get_or_init(|| find(days)).clone())
+    }
+
     /// Replaces the days of [`Self::offset_days`].
     pub fn replace_offset_days(&mut self, days: Option<OffsetDays>) {
         self.offset_days = days.map(Box::new);
+        self.zone_of_days = OnceLock::new();
     }
 
     /// Adds further days to those of [`Self::offset_days`].
     pub fn add_offset_days(&mut self, days: &OffsetDays) {
         self.offset_days.get_or_insert_default().merge(days);
+        self.zone_of_days = OnceLock::new();
     }
 
     pub(crate) fn note_offset(&mut self, offset_s: Option<i32>) {
@@ -289,8 +304,21 @@ impl Values {
 
 #[cfg(test)]
 mod tests {
-    use super::{ColumnId, LateValues, REMAINDER, Schema, Values};
+    use super::{ColumnId, LateValues, OffsetDays, REMAINDER, Schema, Values, Zone};
     use crate::field::Field;
+
+    #[test]
+    fn the_zone_of_days_is_looked_for_again_after_they_change() {
+        let mut values = Values::new(1 << 20);
+        assert_eq!(values.zone_of_days(|_| Zone::utc()), None);
+        for offset_s in [3_600, 7_200] {
+            values.add_offset_days(&OffsetDays::default());
+            assert_eq!(values.zone_of_days(|_| Zone::fixed(offset_s)), Some(Zone::fixed(offset_s)));
+            assert_eq!(values.zone_of_days(|_| Zone::utc()), Some(Zone::fixed(offset_s)));
+        }
+        values.replace_offset_days(None);
+        assert_eq!(values.zone_of_days(|_| Zone::utc()), None);
+    }
 
     #[test]
     fn folds_new_values_when_memory_is_spent() {

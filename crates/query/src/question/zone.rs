@@ -75,12 +75,16 @@ const USUAL: [&str; 16] = [
 /// Returns the zone of a log. If its requests have several offsets from UTC, that is the zone that has
 /// all of them, or else the last offset; otherwise the offset of its first record with a time, or UTC.
 pub fn log_zone(values: &Values) -> Zone {
-    let Some(days) = values.offset_days() else {
-        return values.first_offset_s().map_or_else(Zone::utc, Zone::fixed);
-    };
-    zone_of_offsets(days)
-        .unwrap_or_else(|| days.last_offset_s().map_or_else(Zone::utc, Zone::fixed))
+    let of_days = values.zone_of_days(|days| {
+        zone_of_offsets(days)
+            .unwrap_or_else(|| days.last_offset_s().map_or_else(Zone::utc, Zone::fixed))
+    });
+    of_days.unwrap_or_else(|| values.first_offset_s().map_or_else(Zone::utc, Zone::fixed))
 }
+
+/// A log has a zone only if it has times this near before and after a change of its clocks. Other
+/// offsets may be those of a zone by chance, as after a machine was moved.
+const NEAR_S: i64 = 14 * 86_400;
 
 /// Returns the zone of the database that has all of these offsets: the machine's own if it has.
 fn zone_of_offsets(days: &OffsetDays) -> Option<Zone> {
@@ -94,13 +98,26 @@ fn zone_of_offsets(days: &OffsetDays) -> Option<Zone> {
     if let Some(name) = own.iana_name().filter(|_| has_all(&own)) {
         return table(&own, name.to_owned());
     }
+    let mut near = days.changes_s();
+    near.retain(|(before_s, after_s)| after_s - before_s <= 2 * NEAR_S);
+    if near.is_empty() {
+        return None;
+    }
+    let shows_change = |zone: &TimeZone| {
+        near.iter().any(|&(before_s, after_s)| {
+            let Ok(before) = Timestamp::from_second(before_s) else { return false };
+            let changes = zone.following(before).map(|change| change.timestamp().as_second());
+            let mut own = changes.take_while(|at_s| *at_s <= after_s);
+            own.any(|at_s| at_s - before_s <= NEAR_S && after_s - at_s <= NEAR_S)
+        })
+    };
     let mut others: Vec<String> =
         jiff::tz::db().available().map(|name| name.as_str().to_owned()).collect();
     // Names of places before abbreviations such as EST5EDT.
     others.sort_by_key(|name| (!name.contains('/'), name.clone()));
     let usual = USUAL.into_iter().map(str::to_owned);
     usual.chain(others).find_map(|name| {
-        let zone = TimeZone::get(&name).ok().filter(has_all)?;
+        let zone = TimeZone::get(&name).ok().filter(has_all).filter(shows_change)?;
         table(&zone, name)
     })
 }
@@ -146,7 +163,7 @@ mod tests {
         assert_eq!(name(&new_york).as_deref(), Some("America/New_York"));
         let berlin = ["2025-03-30T01:59:59+01:00", "2025-03-30T03:00:00+02:00"];
         assert_eq!(name(&berlin).as_deref(), Some("Europe/Berlin"));
-        let lord_howe = ["2024-07-01T00:00:00+10:30", "2025-01-01T00:00:00+11:00"];
+        let lord_howe = ["2024-09-24T00:00:00+10:30", "2024-10-18T00:00:00+11:00"];
         assert_eq!(name(&lord_howe).as_deref(), Some("Australia/LHI"));
         for times in [
             // The clocks of no zone were set then, or so far.
@@ -154,6 +171,12 @@ mod tests {
             &["2016-03-13T01:59:59-05:00", "2016-03-13T03:00:00+02:00"],
             &["2016-03-13T01:59:59-03:30", "2016-03-13T03:00:00+01:00"],
             &[new_york[0], new_york[1], "2016-03-20T00:00:00Z"],
+            // Machines that were moved from UTC to Berlin and to Lagos: Troll and London by chance.
+            &["2025-01-15T12:00:00+00:00", "2025-06-15T12:00:00+02:00"],
+            &["2025-01-15T12:00:00+00:00", "2025-06-15T12:00:00+01:00"],
+            // Too long before the change, and too long after it.
+            &["2025-03-10T12:00:00+01:00", "2025-04-01T12:00:00+02:00"],
+            &["2025-03-25T12:00:00+01:00", "2025-04-20T12:00:00+02:00"],
         ] {
             assert_eq!(name(times), None, "{times:?}");
         }

@@ -38,7 +38,7 @@ pub use self::year::with_log_year;
 use self::drift::{FormatChange, FormatDrift};
 use super::companions::{add_error_logs, companions_of, detected_max, known_companions};
 use super::compiled::line_options::{LineOptions, with_options};
-use super::compiled::{Format, YearReference};
+use super::compiled::{Format, YearOrigin, YearReference};
 use super::detect::detect;
 use super::placeholder::placeholder;
 use super::read::followed_format::FollowedFormat;
@@ -168,7 +168,7 @@ pub struct FormatTracker {
     options: TrackerOptions,
     /// What was stated about all lines.
     line_options: Option<Arc<LineOptions>>,
-    /// The years of the lines, if that of the first was stated.
+    /// The years of the lines, if that of the first was stated or is in the name of the log.
     years: Option<YearOrder>,
     drift: Option<FormatDrift>,
     /// Formats that the source had before a drift. If one returns, it resumes here, so that its
@@ -303,7 +303,11 @@ impl FormatTracker {
         let watches_drift = options.watches_drift && !is_forced;
         let options = TrackerOptions { watches_drift, ..options };
         let (drift, earlier) = (None, Vec::new());
-        let years = stated.map(YearOrder::new);
+        let named = options.year.filter(|year| year.origin == YearOrigin::Name);
+        let years = match stated {
+            Some(year) => YearOrder::stated(year),
+            None => named.map(YearOrder::before),
+        };
         Self { state, is_forced, companions, options, line_options, years, drift, earlier }
     }
 
@@ -375,8 +379,7 @@ impl FormatTracker {
         if !self.is_decided() && !bytes.is_empty() {
             findings.extend(self.detect(bytes, now_s));
         }
-        self.follow_years(bytes, now_s);
-        let mut spans = self.follow_directives(bytes, 0);
+        let mut spans = self.follow_years(bytes, now_s);
         if self.options.watches_drift
             && self.is_decided()
             && let Some(last) = spans.pop()
@@ -483,18 +486,29 @@ impl FormatTracker {
         self.companions = self.prepared(companions, now_s);
     }
 
-    /// Sets the reference of years by the first line of a block, if the year of the log was stated.
-    fn follow_years(&mut self, bytes: &[u8], now_s: i64) {
-        let (Some(years), State::Known(followed)) = (&mut self.years, &self.state) else { return };
-        let format = followed.format().clone();
-        if !format.lacks_year() {
-            return;
-        }
-        if let Some(reference) = years.follow(&format, bytes) {
+    /// The spans of a block, as directives change the format and lines of other years their
+    /// reference.
+    fn follow_years(&mut self, bytes: &[u8], now_s: i64) -> Vec<FormatSpan> {
+        let changes = match (&mut self.years, &self.state) {
+            (Some(years), State::Known(followed)) if followed.format().lacks_year() => {
+                years.follow(followed.format(), bytes)
+            }
+            _ => Vec::new(),
+        };
+        let mut spans = Vec::new();
+        let mut start = 0;
+        for (at, reference) in changes {
+            if at > start {
+                spans.extend(self.follow_directives(&bytes[..at], start));
+            }
+            start = at;
             self.options.year = Some(reference);
-            self.state = State::Known(FollowedFormat::new(self.prepare(format, now_s)));
+            let format = self.prepare(self.format().clone(), now_s);
+            self.state = State::Known(FollowedFormat::new(format));
             self.companions = self.prepared(self.companions.to_vec(), now_s);
         }
+        spans.extend(self.follow_directives(bytes, start));
+        spans
     }
 
     /// The format with the options of all lines, and with its year.

@@ -3,15 +3,15 @@
 //! Syslog servers write `Dec 31 23:59:59`. The year is not in the line, so it must come from
 //! elsewhere:
 //!
-//! 1. A person states the year of the first line. Then the order of the months tells those of the
+//! 1. A person states the year of the first line. Then the order of the lines tells those of the
 //!    others, see [`YearOrder`].
-//! 2. The name of the file has the day on which the log ends.
+//! 2. The name of the file has a day. It tells the year of the first line, as a stated one does.
 //! 3. The log was last written at a time that the caller knows, or else the clock has the present.
 //!    Both come after all lines, but may come years after them, as in a copy.
 //!
 //! Each time gets the latest year that puts it at most a day after a reference. So a log that spans
 //! the turn of a year is read correctly in both halves. A log of more than a year is only with a
-//! stated year.
+//! year of the first two kinds.
 
 use std::sync::Arc;
 
@@ -54,60 +54,117 @@ pub(in crate::format) fn reference_of_year(year: i32) -> Option<YearReference> {
     Some(YearReference { unix_s: end_s - 1 - DAY_S, origin: YearOrigin::Stated })
 }
 
-/// How much later than its reference a block must begin for a new one.
-const NEXT_S: i64 = 90 * DAY_S;
+/// Half a year: each line is of the year that puts it closest to the line before.
+const HALF_S: i64 = 365 * DAY_S / 2;
 
-/// Lines may be this much earlier than the first of a log.
-const DISORDER_S: i64 = DAY_S;
+/// How far from the line for which the reference was set a line must be for a new one.
+const NEXT_S: i64 = 60 * DAY_S;
 
-/// The years of a log whose first line is of a stated year: a line of an earlier month than the line
-/// before it is of the next year. The references follow the first lines of the blocks, so a block may
-/// be of a year less a day.
+/// The first bytes of a log in which every line is followed. In so few bytes there may be years.
+const DENSE_BYTES: usize = 256 << 10;
+
+/// After these, one line in so many bytes is followed, because the lines are read twice.
+const STEP_BYTES: usize = 4 << 10;
+
+/// The most changes of the reference in a block, so that a log without order is not cut into single
+/// lines. They suffice for forty years.
+const CHANGES_MAX: usize = 256;
+
+/// The years of a log whose first line is of a known year: each line is of the year that puts it
+/// closest to the line before. So a few lines of a machine whose clock was not set yet do not change
+/// the years of those after them, but a pause of more than half a year is not seen.
 #[derive(Debug)]
 pub(super) struct YearOrder {
-    year: i32,
-    /// The time of the first line of the last block, in seconds since 1970.
+    origin: YearOrigin,
+    /// The first line is of the first time from then on, in seconds since 1970.
+    begin_s: i64,
+    /// No line is before this.
+    earliest_s: i64,
+    /// The time of the last line that was followed.
     last_s: Option<i64>,
-    /// The same of the block for which the reference was set.
+    /// The time of the line for which the reference was set.
     reference_s: Option<i64>,
+    /// How much of [`DENSE_BYTES`] is left.
+    dense_bytes: usize,
 }
 
 impl YearOrder {
     /// The order of a log whose first line is of this year.
-    pub(super) fn new(year: i32) -> Self {
-        Self { year, last_s: None, reference_s: None }
+    pub(super) fn stated(year: i32) -> Option<Self> {
+        let begin_s = Date::new(year, 1, 1)?.days() * DAY_S;
+        Some(Self::new(YearOrigin::Stated, begin_s, begin_s))
     }
 
-    /// The reference for the lines of the next block and those after it, if it changes.
-    pub(super) fn follow(&mut self, format: &Arc<Format>, bytes: &[u8]) -> Option<YearReference> {
-        let time_s = first_time_s(format, bytes)?;
-        let earliest_s = match self.last_s {
-            None => Date::new(self.year, 1, 1)?.days() * DAY_S,
-            // The line is of the year that puts it closest to the last block.
-            Some(last_s) => last_s - 183 * DAY_S,
+    /// The order of a log whose first line is of the year before this reference.
+    pub(super) fn before(reference: YearReference) -> Self {
+        let begin_s = reference.unix_s.saturating_add(DAY_S + 1 - 365 * DAY_S);
+        Self::new(reference.origin, begin_s, i64::MIN)
+    }
+
+    fn new(origin: YearOrigin, begin_s: i64, earliest_s: i64) -> Self {
+        let (last_s, reference_s) = (None, None);
+        Self { origin, begin_s, earliest_s, last_s, reference_s, dense_bytes: DENSE_BYTES }
+    }
+
+    /// Where in the next block the reference changes, and to which.
+    pub(super) fn follow(
+        &mut self,
+        format: &Arc<Format>,
+        bytes: &[u8],
+    ) -> Vec<(usize, YearReference)> {
+        let mut changes = Vec::new();
+        let Some(leap_year) = reference_of_year(1972) else { return changes };
+        let mut reader = LogReader::new(Arc::new(Format::clone(format).with_year(leap_year)));
+        let mut next = 0;
+        for line in Lines::new(bytes) {
+            if changes.len() == CHANGES_MAX {
+                break;
+            }
+            if line.start < next {
+                continue;
+            }
+            if line.start >= self.dense_bytes {
+                next = line.start + STEP_BYTES;
+            }
+            let time = reader.read(line.bytes, |_, outcome| match outcome {
+                LineOutcome::Record(record) => record.time,
+                _ => None,
+            });
+            let Some(time) = time else { continue };
+            let is_first = self.reference_s.is_none();
+            let reference = self.follow_time(time.unix_ns.div_euclid(1_000_000_000));
+            changes.extend(reference.map(|it| (if is_first { 0 } else { line.start }, it)));
+        }
+        self.dense_bytes = self.dense_bytes.saturating_sub(bytes.len());
+        changes
+    }
+
+    /// The reference for the lines from a time of an unknown year on, if it changes.
+    fn follow_time(&mut self, time_s: i64) -> Option<YearReference> {
+        let time_s = match self.last_s {
+            None => next_s(time_s, self.begin_s)?,
+            Some(last_s) => {
+                let from_s = (last_s - HALF_S).max(self.earliest_s);
+                // The next leap day may be years away.
+                next_s(time_s, from_s).filter(|next_s| *next_s < from_s + 366 * DAY_S)?
+            }
         };
-        let begin_s = next_s(time_s, earliest_s)?;
-        self.last_s = Some(begin_s);
-        if self.reference_s.is_some_and(|reference_s| begin_s < reference_s + NEXT_S) {
+        self.last_s = Some(time_s);
+        if self.reference_s.is_some_and(|reference_s| (time_s - reference_s).abs() <= NEXT_S) {
             return None;
         }
-        self.reference_s = Some(begin_s);
-        let unix_s = next_s(time_s, begin_s + 1)? - DISORDER_S - DAY_S;
-        Some(YearReference { unix_s, origin: YearOrigin::Stated })
+        self.reference_s = Some(time_s);
+        let end_s = year_after((time_s - HALF_S).max(self.earliest_s))?;
+        Some(YearReference { unix_s: end_s - 1 - DAY_S, origin: self.origin })
     }
 }
 
-/// The first time in a block, in seconds since 1970, in the leap year 1972.
-fn first_time_s(format: &Arc<Format>, bytes: &[u8]) -> Option<i64> {
-    let reference = reference_of_year(1972)?;
-    let mut reader = LogReader::new(Arc::new(Format::clone(format).with_year(reference)));
-    let time = Lines::new(bytes).find_map(|line| {
-        reader.read(line.bytes, |_, outcome| match outcome {
-            LineOutcome::Record(record) => record.time,
-            _ => None,
-        })
-    })?;
-    Some(time.unix_ns.div_euclid(1_000_000_000))
+/// The same time of the next year; instead of a leap day the day after it.
+fn year_after(unix_s: i64) -> Option<i64> {
+    let Date { year, month, day, .. } = Date::from_days(unix_s.div_euclid(DAY_S));
+    let year = year.checked_add(1)?;
+    let date = Date::new(year, month, day).or_else(|| Date::new(year, 3, 1))?;
+    Some(date.days() * DAY_S + unix_s.rem_euclid(DAY_S))
 }
 
 /// The first time from `earliest_s` on with the date and the time of day of `time_s`.
@@ -124,10 +181,13 @@ fn next_s(time_s: i64, earliest_s: i64) -> Option<i64> {
 mod tests {
     use std::sync::Arc;
 
+    use crate::block::Block;
     use crate::format::compiled::line_options::LineOptions;
+    use crate::format::compiled::{YearOrigin, YearReference};
     use crate::format::{FormatChoice, FormatTracker, LineParser, TrackerOptions};
+    use crate::line::Lines;
     use crate::record::Record;
-    use crate::value::format_rfc3339;
+    use crate::value::{Date, format_rfc3339};
 
     fn line(time: &str) -> String {
         format!(
@@ -136,24 +196,85 @@ mod tests {
         )
     }
 
-    /// The dates of the lines of each block, if the first is of this year.
-    fn dates(year: i32, blocks: &[&[&str]]) -> Vec<Vec<String>> {
-        let options = Arc::new(LineOptions { client: None, year: Some(year) });
-        let choice = FormatChoice::DetectWith(options);
-        let mut tracker = FormatTracker::new(choice, TrackerOptions::default(), 1_800_000_000);
+    /// The dates of the lines of each block.
+    fn dates_of(
+        choice: FormatChoice,
+        year: Option<YearReference>,
+        blocks: &[Vec<String>],
+    ) -> Vec<String> {
+        let options = TrackerOptions { year, ..TrackerOptions::default() };
+        let mut tracker = FormatTracker::new(choice, options, 1_800_000_000);
         let mut dates = Vec::new();
         for times in blocks {
-            let lines: Vec<String> = times.iter().map(|time| line(time)).collect();
-            let spans = tracker.track(lines.concat().as_bytes(), 1_800_000_000).spans;
-            let mut parser = LineParser::new(spans[0].format.clone());
-            let date = |line: &String| {
-                let mut record = Record::new();
-                parser.parse(line.trim_end().as_bytes(), &mut record).unwrap();
-                format_rfc3339(record.time.unwrap())[..10].to_owned()
-            };
-            dates.push(lines.iter().map(date).collect());
+            let lines: String = times.iter().map(|time| line(time)).collect();
+            let block = Block::new(lines.into_bytes());
+            let spans = tracker.track(block.bytes(), 1_800_000_000).spans;
+            let pieces = block.split(spans.iter().skip(1).map(|span| span.start));
+            for (piece, span) in pieces.iter().zip(&spans) {
+                let mut parser = LineParser::new(span.format.clone());
+                for line in Lines::new(piece.bytes()) {
+                    let mut record = Record::new();
+                    parser.parse(line.bytes, &mut record).unwrap();
+                    dates.push(format_rfc3339(record.time.unwrap())[..10].to_owned());
+                }
+            }
         }
         dates
+    }
+
+    /// The same, if the first line is of this year.
+    fn dates(year: i32, blocks: &[&[&str]]) -> Vec<String> {
+        let options = Arc::new(LineOptions { client: None, year: Some(year) });
+        let owned = |times: &&[&str]| times.iter().map(|time| (*time).to_owned()).collect();
+        let blocks: Vec<Vec<String>> = blocks.iter().map(owned).collect();
+        dates_of(FormatChoice::DetectWith(options), None, &blocks)
+    }
+
+    /// Days from one on, as `2021-03-01` and as syslog writes them.
+    fn days(first: Date, count: i64) -> Vec<(String, String)> {
+        let days = (first.days()..).take(count as usize).map(Date::from_days);
+        days.map(|Date { year, month, day, .. }| {
+            let name = &"JanFebMarAprMayJunJulAugSepOctNovDec"[month as usize * 3 - 3..][..3];
+            (format!("{year}-{month:02}-{day:02}"), format!("{name} {day:2} 10:00:00"))
+        })
+        .collect()
+    }
+
+    #[test]
+    fn the_years_in_a_block_follow_the_lines() {
+        let (expected, times): (Vec<_>, Vec<_>) =
+            days(Date::new(2021, 3, 1).unwrap(), 1_200).into_iter().unzip();
+        let options = Arc::new(LineOptions { client: None, year: Some(2021) });
+        let choice = FormatChoice::DetectWith(options);
+        assert_eq!(dates_of(choice.clone(), None, std::slice::from_ref(&times)), expected);
+        let blocks: Vec<Vec<String>> = times.chunks(77).map(<[String]>::to_vec).collect();
+        assert_eq!(dates_of(choice, None, &blocks), expected);
+    }
+
+    #[test]
+    fn a_clock_that_is_not_set_changes_no_other_years() {
+        let options = Arc::new(LineOptions { client: None, year: Some(2021) });
+        let choice = FormatChoice::DetectWith(options);
+        let unset = vec!["Jan  1 00:00:10".to_owned(); 22_000];
+        for month in [5, 9] {
+            let (expected, times): (Vec<_>, Vec<_>) =
+                days(Date::new(2021, month, 13).unwrap(), 60).into_iter().unzip();
+            let blocks = [times[..30].to_vec(), unset.clone(), times[30..].to_vec()];
+            for blocks in [vec![blocks.concat()], blocks.to_vec()] {
+                let mut found = dates_of(choice.clone(), None, &blocks);
+                found.drain(30..30 + unset.len());
+                assert_eq!(found, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn a_year_before_a_time_is_that_of_the_first_line() {
+        let (expected, times): (Vec<_>, Vec<_>) =
+            days(Date::new(2025, 6, 1).unwrap(), 500).into_iter().unzip();
+        let unix_s = Date::new(2025, 11, 28).unwrap().days() * super::DAY_S;
+        let year = YearReference { unix_s, origin: YearOrigin::Name };
+        assert_eq!(dates_of(FormatChoice::Detect, Some(year), &[times]), expected);
     }
 
     #[test]
@@ -165,34 +286,30 @@ mod tests {
                 "Nov 30 09:30:00",
                 "Dec 31 23:59:59",
                 "Jan  1 00:00:00",
-                "Nov 28 08:00:00",
+                // A line that is late.
+                "Dec 31 23:59:58",
+                "Jan  1 00:00:01",
             ]],
         );
-        let expected = ["2022-11-30", "2022-11-30", "2022-12-31", "2023-01-01", "2023-11-28"];
-        assert_eq!(found, [expected]);
+        let expected =
+            ["2022-11-30", "2022-11-30", "2022-12-31", "2023-01-01", "2022-12-31", "2023-01-01"];
+        assert_eq!(found, expected);
     }
 
     #[test]
-    fn the_order_of_months_tells_several_years() {
-        let found = dates(
-            2019,
-            &[
-                &["Dec 30 10:00:00", "Mar 10 00:00:00"],
-                &["Mar 10 00:00:01", "Nov 12 00:00:00"],
-                &["Nov 13 00:00:00", "Jan  2 00:00:00"],
-                // A line that is late.
-                &["Jan  1 00:00:00", "Feb 28 00:00:00"],
-                &["Feb 28 23:00:00"],
-            ],
-        );
-        let expected: [&[&str]; 5] = [
-            &["2019-12-30", "2020-03-10"],
-            &["2020-03-10", "2020-11-12"],
-            &["2020-11-13", "2021-01-02"],
-            &["2021-01-01", "2021-02-28"],
-            &["2021-02-28"],
-        ];
-        assert_eq!(found, expected);
-        assert_eq!(dates(2024, &[&["Feb 29 00:00:00"]]), [["2024-02-29"]]);
+    fn a_block_without_order_is_not_cut_into_lines() {
+        let options = Arc::new(LineOptions { client: None, year: Some(2021) });
+        let choice = FormatChoice::DetectWith(options);
+        let mut tracker = FormatTracker::new(choice, TrackerOptions::default(), 0);
+        let log = (line("Jan  1 00:00:00") + &line("May  1 00:00:00")).repeat(1_000);
+        assert_eq!(tracker.track(log.as_bytes(), 0).spans.len(), super::CHANGES_MAX);
+    }
+
+    #[test]
+    fn no_line_is_before_a_stated_year() {
+        let found = dates(2024, &[&["Jan  1 00:00:00", "Dec 31 23:59:59"], &["Jan  1 00:00:01"]]);
+        assert_eq!(found, ["2024-01-01", "2024-12-31", "2025-01-01"]);
+        let found = dates(2024, &[&["Feb 29 00:00:00", "Mar  1 00:00:00", "Jan  1 00:00:00"]]);
+        assert_eq!(found, ["2024-02-29", "2024-03-01", "2024-01-01"]);
     }
 }
