@@ -185,9 +185,15 @@ text: otherwise a client could give the log another format with a user of severa
   `pod`, `container`, `unit`, `stream`, `syslog_host` and `syslog_tag`. The time of the line counts; that of
   the object only if the line has none. The line may be a JSON object whose member holds the line, up to three
   objects.
-- **A key that is there twice**, with different values, makes the line unparsed if it is that of a field of
-  requests: where texts are not escaped, a client can write one into its user agent. Of a further member the
-  first value counts, and it is named in `unread_members`. The same holds for logfmt and LTSV.
+- **The spelling of a key** counts before its letters: of `host` and `Host` each is a member of its own, and
+  only if a line has no `host`, another case of it is read.
+- **A key that is there twice**, with different values, has its first one, and is named in `unread_members`.
+  Where texts are not escaped, a client can write further members into its user agent. So if that first value
+  stands behind the start of a text that a client chooses (path, query, request line, referer, user agent,
+  forwarded addresses, text under a key with `http_`), a field of requests is absent, because nobody can tell
+  which value is the server's; of a time the last one counts. The line stays a record. A key that is there
+  once may still be the client's: in logs without escapes, let time, client and status stand first. The same
+  holds for logfmt and LTSV.
 - **A value of the wrong form**, such as a size of `-1`, is absent; its member is named in the field
   `unread_members`, so `weir count --by unread_members` counts them. `200.0` is 200, and so is `200 OK` as a
   status. A time is always needed. So is a status or a request line, unless the line has a method, a path and

@@ -65,6 +65,12 @@ pub(in crate::format) fn with_members<'a>(
 fn is_further(member: &Member, program: &JsonProgram, sample: &MemberSample) -> bool {
     let Some(index) = program.entry_of(&member.path) else { return true };
     let entry = &program.entries()[index];
+    let has_all = |other: &Member| member.in_lines.iter().all(|line| other.has_line(*line));
+    // A line with another spelling of the key may be one that a client has written, so one is not enough.
+    let is_other = |other: &&Member| other.path != member.path && !member.in_lines.is_empty();
+    if sample.get(&entry.path).filter(is_other).is_some_and(has_all) {
+        return true;
+    }
     if entry.reading.needs_unit() {
         return member.evidence.has_bare_numbers();
     }
@@ -72,7 +78,7 @@ fn is_further(member: &Member, program: &JsonProgram, sample: &MemberSample) -> 
     let mut alternatives = alternatives.take_while(|other| other.group == entry.group);
     alternatives.any(|other| {
         let other = sample.get(&other.path).filter(|_| !member.in_lines.is_empty());
-        other.is_some_and(|other| member.in_lines.iter().all(|line| other.has_line(*line)))
+        other.is_some_and(has_all)
     })
 }
 

@@ -74,9 +74,11 @@ impl MemberSample {
         self.members.iter().filter(|member| member.is_scalar && is_writable(&member.path))
     }
 
-    /// The member at a path.
+    /// The member at a path, or else the first one at the path in another case.
     pub(super) fn get(&self, path: &str) -> Option<&Member> {
-        self.members.iter().find(|member| member.path.eq_ignore_ascii_case(path))
+        let is_like = |member: &&Member| member.path.eq_ignore_ascii_case(path);
+        let index = self.by_path.get(path);
+        index.map_or_else(|| self.members.iter().find(is_like), |index| self.members.get(*index))
     }
 
     /// Whether an object has a value at a path.

@@ -57,8 +57,6 @@ pub(in crate::format) enum Reason {
     Json(&'static str),
     /// The line has none of the keys of this requirement of a JSON format.
     Missing(u16),
-    /// The line has this key several times, with different values.
-    Repeated(u16),
 }
 
 impl Reason {
@@ -69,12 +67,7 @@ impl Reason {
                 usize::from(index)
             }
             Self::Trailing | Self::Time => usize::MAX,
-            Self::EmptyLine
-            | Self::Prefix
-            | Self::Form(_)
-            | Self::Json(_)
-            | Self::Missing(_)
-            | Self::Repeated(_) => 0,
+            Self::EmptyLine | Self::Prefix | Self::Form(_) | Self::Json(_) | Self::Missing(_) => 0,
         }
     }
 }
@@ -125,9 +118,6 @@ impl fmt::Display for Explanation<'_> {
             Reason::Quote(_) => write!(formatter, "the quote before {value} is not closed"),
             Reason::Json(message) | Reason::Form(message) => formatter.write_str(message),
             Reason::Missing(_) => write!(formatter, "expected {value}"),
-            Reason::Repeated(_) => {
-                write!(formatter, "the line has {value} several times, with different values")
-            }
             Reason::Time => write!(formatter, "the values of the time do not determine a time"),
         }
     }

@@ -85,9 +85,6 @@ fn without_index(mismatch: Mismatch) -> Mismatch {
     let reason = match mismatch.reason {
         Reason::Missing(0) => Reason::Form("the JSON object lacks the member that holds the line"),
         Reason::Missing(_) => Reason::Form("the JSON object lacks the member that holds its time"),
-        Reason::Repeated(_) => Reason::Form(
-            "the JSON object has its line or its time several times, with different values",
-        ),
         Reason::Value(_) => Reason::Form("the time of the JSON object is not a time"),
         reason => reason,
     };

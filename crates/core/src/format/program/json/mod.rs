@@ -21,6 +21,13 @@
 //!
 //! The values of an object cannot shift as those of a text line can. So a value of the wrong form, such
 //! as a size of -1, is absent, and its key is named in a field ([`UNREAD_MEMBERS`]); the request stays.
+//!
+//! # Repeated keys
+//!
+//! Where texts are not escaped, a client can end the one that it sends and write members after it. Such a
+//! line must not be lost, or a client could leave the log; and no other value may take the place of what
+//! the server wrote first. So the first value of a repeated key counts if it stands before all texts of
+//! clients. Behind one nobody can tell whose it is, and the field is absent.
 
 mod envelope;
 mod reading;
@@ -34,7 +41,6 @@ use super::keyed::{DecodeBuffer, FoundValues, Keys, MemberSyntax};
 use super::line_program::LineProgram;
 use super::mismatch::{Explanation, Mismatch, Reason};
 use super::sink::{LineState, Sink};
-use super::span::Span;
 use crate::field::Field;
 use crate::record::Record;
 use crate::schema::RecordKind;
@@ -75,6 +81,19 @@ pub(in crate::format) struct KeyEntry {
     /// [`ALONE`] is no group.
     pub(in crate::format) group: usize,
     pub(in crate::format) reading: Reading,
+}
+
+impl KeyEntry {
+    /// Whether the value is a text that a client chooses: nginx names those of headers `http_` and their name.
+    fn is_client_text(&self) -> bool {
+        const FIELDS: [Field; 5] =
+            [Field::UserAgent, Field::Referer, Field::Request, Field::Path, Field::Query];
+        let key = self.path.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
+        FIELDS.iter().any(|field| self.reading.fills(*field))
+            || key.contains("forwarded")
+            || key == "xff"
+            || key.starts_with("http_") && self.reading.is_text()
+    }
 }
 
 /// Entries of which a line must have one.
@@ -151,10 +170,11 @@ impl JsonProgram {
         let object = found
             .scan(self.syntax, line, &self.keys, self.entries.len())
             .map_err(|fault| Mismatch::new(fault.at, Reason::Json(fault.message)))?;
+        found.settle(line, |index| self.entries[index].is_client_text());
         if let Some(index) = self.requirements.iter().position(|one| !self.has(one, line, found)) {
             return Err(Mismatch::new(object.end, Reason::Missing(index as u16)));
         }
-        self.check_repeated(line, decoded, found, record)?;
+        self.choose_repeated(decoded, found, record);
         let mut last_group = None;
         for index in found.entries() {
             let (entry, Some(span)) = (&self.entries[index], found.get(index)) else { continue };
@@ -192,29 +212,40 @@ impl JsonProgram {
         Ok(())
     }
 
-    /// Refuses a line with two values for a field of requests: who can write a key into a text that is not
-    /// escaped must not replace another value. A further member is named, and its first value counts.
-    fn check_repeated<'a>(
+    /// Leaves repeated keys the value that the server has surely written, or none, and names them. Of a
+    /// time behind a client's text the last value counts, because a record needs one and servers write it
+    /// last.
+    fn choose_repeated<'a>(
         &self,
-        line: &[u8],
         decoded: &mut DecodeBuffer<'a>,
-        found: &FoundValues,
+        found: &mut FoundValues,
         record: &mut Record<'a>,
-    ) -> Result<(), Mismatch> {
-        for index in found.repeated() {
+    ) {
+        while let Some(index) = found.take_repeated() {
             let entry = &self.entries[index];
             let before =
                 (0..index).rev().take_while(|other| self.entries[*other].group == entry.group);
             if entry.group != ALONE && before.into_iter().any(|other| found.has(other)) {
                 continue;
             }
-            if !matches!(entry.reading, Reading::Whole(Sink::Extra(_))) {
-                let at = found.get(index).map_or(line.len(), Span::start);
-                return Err(Mismatch::new(at, Reason::Repeated(index as u16)));
+            if found.is_after_client(index) {
+                if entry.reading.fills(Field::Time) {
+                    found.use_last(index);
+                } else if entry.reading.fills_any() {
+                    // An alternative behind the text is no better.
+                    let is_alternative = |other: &usize| {
+                        *other == index
+                            || entry.group != ALONE && self.entries[*other].group == entry.group
+                    };
+                    for other in (index..self.entries.len()).take_while(is_alternative) {
+                        if found.is_after_client(other) {
+                            found.remove(other);
+                        }
+                    }
+                }
             }
             self.note_unread(&entry.path, decoded, record);
         }
-        Ok(())
     }
 
     /// Whether a line has a path beside its request.
@@ -275,8 +306,8 @@ impl JsonProgram {
         let entry = KeyEntry { path: path.to_owned(), group: ALONE, reading };
         match self.entry_of(path) {
             Some(index) if self.entries[index].reading.needs_unit() => self.entries[index] = entry,
-            Some(index) => self.copies[index] = Some(extra),
-            None => {
+            Some(index) if self.entries[index].path == path => self.copies[index] = Some(extra),
+            _ => {
                 self.entries.push(entry);
                 self.copies.push(None);
             }
@@ -294,9 +325,10 @@ impl JsonProgram {
         self.keys = Keys::new(self.paths());
     }
 
-    /// The entry of exactly this path.
+    /// The entry of this path, or the first one of the path in another case.
     pub(in crate::format) fn entry_of(&self, path: &str) -> Option<usize> {
-        self.paths().position(|known| known.eq_ignore_ascii_case(path))
+        let is_like = |known: &str| known.eq_ignore_ascii_case(path);
+        self.paths().position(|known| known == path).or_else(|| self.paths().position(is_like))
     }
 
     /// The entries.
@@ -312,7 +344,6 @@ impl JsonProgram {
     /// Describes a mismatch.
     pub(in crate::format) fn explain(&self, mismatch: Mismatch) -> String {
         let (value, kind) = match mismatch.reason {
-            Reason::Repeated(index) => (format!("`{}`", self.entries[usize::from(index)].path), ""),
             Reason::Value(index) => {
                 let entry = &self.entries[usize::from(index)];
                 let kind = match &entry.reading {
@@ -350,7 +381,7 @@ impl JsonProgram {
 fn split_copies(entries: Vec<KeyEntry>) -> (Vec<KeyEntry>, Vec<Option<usize>>) {
     let (mut kept, mut copies) = (Vec::<KeyEntry>::new(), Vec::new());
     for entry in entries {
-        let same = kept.iter().position(|other| other.path.eq_ignore_ascii_case(&entry.path));
+        let same = kept.iter().position(|other| other.path == entry.path);
         match (same, &entry.reading) {
             (Some(index), Reading::Whole(Sink::Extra(extra))) => copies[index] = Some(*extra),
             _ => {

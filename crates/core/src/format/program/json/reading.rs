@@ -35,6 +35,16 @@ impl Reading {
         }
     }
 
+    /// Whether the value fills a field of requests other than the time.
+    pub(super) fn fills_any(&self) -> bool {
+        Field::TEXT.iter().chain(&Field::NUMBERS).any(|field| self.fills(*field))
+    }
+
+    /// Whether the value is a text, or a host, which may be any.
+    pub(super) fn is_text(&self) -> bool {
+        !self.needs_value() || self.fills(Field::Host)
+    }
+
     /// Reads the value; `has_path` tells whether the object has a path elsewhere. The error is the offset in
     /// the value where it stops matching.
     pub(super) fn read<'a>(

@@ -18,8 +18,23 @@ pub(in crate::format) struct FoundValues {
     nulls: Vec<u64>,
     /// A bit for each entry whose key the line has several times with different values.
     repeated: Vec<u64>,
+    /// The last value of each of these entries.
+    last: Vec<Span>,
+    /// The values of keys in another case.
+    alike: Vec<Alike>,
+    /// Where the first text starts that a client chooses, if that matters for the line.
+    client_text: Option<usize>,
     /// From the first to the last member without an entry.
     others: Option<(usize, usize)>,
+}
+
+/// The value of a key that is that of an entry in another case.
+#[derive(Debug, Clone, Copy)]
+struct Alike {
+    entry: usize,
+    /// The offset of the key.
+    member: usize,
+    span: Span,
 }
 
 impl FoundValues {
@@ -32,6 +47,9 @@ impl FoundValues {
         entries: usize,
     ) -> Result<ScannedObject, Fault> {
         self.spans.resize(entries, Span::NONE);
+        self.last.resize(entries, Span::NONE);
+        self.alike.clear();
+        self.client_text = None;
         for bits in [&mut self.present, &mut self.nulls, &mut self.repeated] {
             bits.clear();
             bits.resize(entries.div_ceil(64), 0);
@@ -67,9 +85,77 @@ impl FoundValues {
         ones(&self.present)
     }
 
-    /// The entries whose key the line has several times with different values. The first counts.
-    pub(in crate::format) fn repeated(&self) -> impl Iterator<Item = usize> {
-        ones(&self.repeated)
+    /// Gives the values of keys in another case to the entries that have none, and finds where a client's
+    /// text starts. Few lines have such a key, or one several times.
+    pub(in crate::format) fn settle(
+        &mut self,
+        line: &[u8],
+        is_client_text: impl Fn(usize) -> bool,
+    ) {
+        if self.alike.is_empty() && self.repeated.iter().all(|bits| *bits == 0) {
+            return;
+        }
+        let alike = self.alike.iter().map(|alike| (alike.entry, alike.span));
+        let values = self.entries().map(|entry| (entry, self.spans[entry])).chain(alike);
+        let texts = values.filter(|(entry, _)| is_client_text(*entry));
+        self.client_text = texts.map(|(_, span)| span.start()).min();
+        let mut alike = std::mem::take(&mut self.alike);
+        alike.sort_unstable_by_key(|alike| (alike.entry, alike.member));
+        for same in alike.chunk_by(|one, other| one.entry == other.entry) {
+            self.settle_entry(same, line);
+        }
+        self.alike = alike;
+    }
+
+    /// Settles the values of an entry's key in other cases. Its own spelling counts before the others, unless
+    /// a client may have written it behind one; of the others only the first does.
+    fn settle_entry(&mut self, same: &[Alike], line: &[u8]) {
+        let Some(first) = same.first() else { return };
+        let (entry, is_before) = (first.entry, !self.is_after_text(first.span));
+        let replaced = self.get(entry).filter(|own| is_before && self.is_after_text(*own));
+        let is_first = !self.has(entry) || replaced.is_some();
+        if is_first {
+            self.present[entry / 64] &= !(1 << (entry % 64));
+            self.set(entry, first.span, line);
+        }
+        if let Some(replaced) = replaced {
+            self.set(entry, replaced, line);
+        }
+        let is_spelled = |other: &Alike| key_at(line, other.member) == key_at(line, first.member);
+        for other in same {
+            if is_first && is_spelled(other) {
+                self.set(entry, other.span, line);
+            } else {
+                self.add_other(other.member, other.span.end());
+            }
+        }
+    }
+
+    /// Takes the next of the entries whose key the line has several times with different values. The first
+    /// value is the entry's.
+    pub(in crate::format) fn take_repeated(&mut self) -> Option<usize> {
+        let entry = ones(&self.repeated).next()?;
+        self.repeated[entry / 64] &= !(1 << (entry % 64));
+        Some(entry)
+    }
+
+    /// Whether the value of an entry stands after the start of a text that a client chooses.
+    pub(in crate::format) fn is_after_client(&self, entry: usize) -> bool {
+        self.get(entry).is_some_and(|span| self.is_after_text(span))
+    }
+
+    fn is_after_text(&self, span: Span) -> bool {
+        self.client_text.is_some_and(|text| span.start() > text)
+    }
+
+    /// Takes the value of an entry away.
+    pub(in crate::format) fn remove(&mut self, entry: usize) {
+        self.present[entry / 64] &= !(1 << (entry % 64));
+    }
+
+    /// Takes the last value of a repeated entry for its first.
+    pub(in crate::format) fn use_last(&mut self, entry: usize) {
+        self.spans[entry] = self.last[entry];
     }
 
     /// The number of entries that have a value.
@@ -92,8 +178,23 @@ impl FoundValues {
             self.present[entry / 64] |= bit;
         } else if self.spans[entry].of(line) != span.of(line) {
             self.repeated[entry / 64] |= bit;
+            self.last[entry] = span;
         }
     }
+
+    /// Adds a member without an entry.
+    fn add_other(&mut self, member: usize, end: usize) {
+        let (start, last) = self.others.unwrap_or((member, end));
+        self.others = Some((start.min(member), last.max(end)));
+    }
+}
+
+/// The key at an offset of a line, with its quotes if it has some.
+fn key_at(line: &[u8], member: usize) -> &[u8] {
+    let key = &line[member..];
+    let is_end = |byte: u8| matches!(byte, b'"' | b':' | b'=');
+    let end = key.iter().skip(1).position(|byte| is_end(*byte));
+    end.map_or(key, |end| &key[..=end])
 }
 
 /// The numbers of the bits that are set.
@@ -121,11 +222,13 @@ impl MemberSink for Finder<'_> {
     }
 
     fn take(&mut self, place: Place, scalar: Span, member: usize) {
-        if let Some(entry) = self.keys.entry(place) {
-            self.found.set(entry, scalar, self.line);
-        } else if place != Place::Ignored {
-            let start = self.found.others.map_or(member, |(start, _)| start);
-            self.found.others = Some((start, scalar.end()));
+        match (self.keys.entry(place), place) {
+            (Some(entry), Place::Like(_)) => {
+                self.found.alike.push(Alike { entry, member, span: scalar });
+            }
+            (Some(entry), _) => self.found.set(entry, scalar, self.line),
+            (None, Place::Ignored) => {}
+            (None, _) => self.found.add_other(member, scalar.end()),
         }
     }
 

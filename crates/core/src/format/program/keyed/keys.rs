@@ -9,7 +9,8 @@
 
 use memchr::memchr;
 
-/// A tree of keys. They are compared without ASCII case, like header names.
+/// A tree of keys. A key that is not in it stands for one that differs in ASCII case only, like the names of
+/// headers.
 ///
 /// Node 0 is the root; the others are in the order in which they were added.
 #[derive(Debug, Clone)]
@@ -25,8 +26,10 @@ pub(in crate::format) struct Keys {
 struct Node {
     parent: usize,
     key: Box<[u8]>,
-    /// Another node of the same slot; 0 for none.
+    /// Another node of the same slot, which was added before; 0 for none.
     next: usize,
+    /// The first node of this key in another case; 0 for none. What is not below one may be below the other.
+    twin: usize,
     /// The entry whose path ends here.
     entry: Option<usize>,
 }
@@ -36,6 +39,8 @@ struct Node {
 pub(in crate::format) enum Place {
     /// At this node.
     Node(usize),
+    /// At this node, by keys in another case.
+    Like(usize),
     /// Below the tree: no key of the format leads there.
     Unknown,
     /// In an array, after its first element.
@@ -69,31 +74,58 @@ impl Keys {
 
     /// The node of a path, which is added if it is new.
     fn add_path(&mut self, path: &str) -> usize {
-        path.split('.').fold(0, |node, key| {
-            self.child(node, key.as_bytes()).unwrap_or_else(|| self.add(node, key))
+        path.split('.').fold(0, |node, key| match self.step(Place::Node(node), key.as_bytes()) {
+            Some(Place::Node(known)) => known,
+            Some(Place::Like(twin)) => self.add(node, key, twin),
+            _ => self.add(node, key, 0),
         })
     }
 
     /// Adds a node for `key` below `parent`.
-    fn add(&mut self, parent: usize, key: &str) -> usize {
+    fn add(&mut self, parent: usize, key: &str, twin: usize) -> usize {
         let node = self.nodes.len();
         let slot = &mut self.slots[slot(parent, key.as_bytes())];
         let next = std::mem::replace(slot, node);
-        self.nodes.push(Node { parent, key: key.as_bytes().into(), next, entry: None });
+        self.nodes.push(Node { parent, key: key.as_bytes().into(), next, twin, entry: None });
         node
     }
 
-    /// The node of exactly this key below `parent`.
-    fn child(&self, parent: usize, key: &[u8]) -> Option<usize> {
-        let mut at = self.slots[slot(parent, key)];
+    /// The place of a key without dots: its node, or the first one of the key in another case.
+    fn step(&self, place: Place, key: &[u8]) -> Option<Place> {
+        let (Place::Node(parent) | Place::Like(parent)) = place else { return None };
+        let found = match self.child(parent, key) {
+            None if self.nodes[parent].twin > 0 => {
+                let (Place::Node(node) | Place::Like(node)) =
+                    self.child(self.nodes[parent].twin, key)?
+                else {
+                    return None;
+                };
+                Place::Like(node)
+            }
+            found => found?,
+        };
+        match (place, found) {
+            (Place::Like(_), Place::Node(node)) => Some(Place::Like(node)),
+            _ => Some(found),
+        }
+    }
+
+    /// The place of a key directly below `parent`.
+    fn child(&self, parent: usize, key: &[u8]) -> Option<Place> {
+        let (mut at, mut like) = (self.slots[slot(parent, key)], None);
         while at > 0 {
             let node = &self.nodes[at];
-            if node.parent == parent && node.key.eq_ignore_ascii_case(key) {
-                return Some(at);
+            if node.parent == parent && node.key.len() == key.len() {
+                if *node.key == *key {
+                    return Some(Place::Node(at));
+                }
+                if node.key.eq_ignore_ascii_case(key) {
+                    like = Some(Place::Like(at));
+                }
             }
             at = node.next;
         }
-        None
+        like
     }
 
     /// The place of `key` below another. A key with dots that is not in the tree is used as a path,
@@ -102,18 +134,20 @@ impl Keys {
     /// Keys are compared as they are in the line, with escapes: a key that an encoder escapes is
     /// not found.
     pub(in crate::format) fn below(&self, place: Place, key: &[u8]) -> Place {
-        let Place::Node(node) = place else { return place };
-        let found = self.child(node, key).or_else(|| {
+        if matches!(place, Place::Unknown | Place::Ignored) {
+            return place;
+        }
+        let found = self.step(place, key).or_else(|| {
             memchr(b'.', key)?;
-            key.split(|byte| *byte == b'.').try_fold(node, |node, part| self.child(node, part))
+            key.split(|byte| *byte == b'.').try_fold(place, |place, part| self.step(place, part))
         });
-        found.map_or(Place::Unknown, Place::Node)
+        found.unwrap_or(Place::Unknown)
     }
 
     /// The entry whose path ends at a place.
     pub(in crate::format) fn entry(&self, place: Place) -> Option<usize> {
         match place {
-            Place::Node(node) => self.nodes[node].entry,
+            Place::Node(node) | Place::Like(node) => self.nodes[node].entry,
             Place::Unknown | Place::Ignored => None,
         }
     }
@@ -135,6 +169,27 @@ mod tests {
             assert_eq!(keys.below(Place::ROOT, key), Place::Unknown);
         }
         assert_eq!(keys.below(Place::Ignored, b"a"), Place::Ignored);
+    }
+
+    #[test]
+    fn the_spelling_of_a_key_comes_before_its_letters() {
+        let keys = Keys::new(["a.b", "A.c", "host", "Host"].into_iter());
+        let find = |path: &[u8]| match keys.below(Place::ROOT, path) {
+            place @ Place::Node(_) => keys.entry(place).map(|entry| (entry, true)),
+            place => keys.entry(place).map(|entry| (entry, false)),
+        };
+        for (path, found) in [
+            ("host", Some((2, true))),
+            ("Host", Some((3, true))),
+            ("HOST", Some((2, false))),
+            ("a.b", Some((0, true))),
+            ("A.c", Some((1, true))),
+            ("A.b", Some((0, false))),
+            ("A.B", Some((0, false))),
+            ("A.d", None),
+        ] {
+            assert_eq!(find(path.as_bytes()), found, "{path}");
+        }
     }
 
     #[test]
