@@ -295,9 +295,9 @@ fn the_year_of_lines_without_one_is_stated_or_in_the_name() {
     // A day that the log begins on.
     let days: String = (1..=30).map(|day| line(&format!("Jun {day:2} 10:00:00"))).collect();
     let log = folder.file("fw-2025-06-01.log", days.as_bytes());
-    let report: Value =
-        serde_json::from_str(&run(["report", "--json", text(&log)]).stdout).expect("JSON");
-    let time = &report["time"];
+    let printed = run(["report", "--json", text(&log)]).stdout;
+    let of_days: Value = serde_json::from_str(&printed).expect("JSON");
+    let time = &of_days["time"];
     assert_eq!(
         (&time["first"], &time["last"]),
         (&"2025-06-01T10:00:00Z".into(), &"2025-06-30T10:00:00Z".into())

@@ -54,7 +54,7 @@ pub struct Values {
     /// See [`Values::offset_days`].
     offset_days: Option<Box<OffsetDays>>,
     /// The zone of these days, once it was looked for.
-    zone_of_days: OnceLock<Zone>,
+    zone_of_days: OnceLock<Box<Zone>>,
     pub(crate) generations: Generations,
     pub(super) reuses: u64,
 }
@@ -282,7 +282,7 @@ impl Values {
     /// is called once for the same days, because a search tries hundreds of zones.
     pub fn zone_of_days(&self, find: impl FnOnce(&OffsetDays) -> Zone) -> Option<Zone> {
         let days = self.offset_days()?;
-        Some(self.zone_of_days.get_or_init(|| find(days)).clone())
+        Some(self.zone_of_days.get_or_init(|| Box::new(find(days))).as_ref().clone())
     }
 
     /// Replaces the days of [`Self::offset_days`].
