@@ -59,6 +59,9 @@ fn one(
     lines
 }
 
+/// The most characters that a column may hold on average, such as accents that combine with a letter.
+const CHARACTERS_IN_COLUMN_MAX: usize = 8;
+
 /// Returns the part of a line around byte `at` that fits `columns`, and the column of that byte, if
 /// the sample is long enough to have it.
 pub(crate) fn marked(line: &[u8], at: usize, columns: usize) -> (String, Option<usize>) {
@@ -69,8 +72,10 @@ pub(crate) fn marked(line: &[u8], at: usize, columns: usize) -> (String, Option<
     let (before, after) = (shown(&line[..at]), shown(&line[at..]));
     // The text before the byte explains more than the text after it.
     let before_columns = columns * 2 / 3;
-    let mut start = before.as_str();
-    let is_cut = width(start) > before_columns;
+    // Each step below looks at the whole text.
+    let near = before.char_indices().rev().nth(before_columns * CHARACTERS_IN_COLUMN_MAX);
+    let mut start = &before[near.map_or(0, |(at, _)| at)..];
+    let is_cut = near.is_some() || width(start) > before_columns;
     while width(start) + usize::from(is_cut) > before_columns {
         let mut characters = start.chars();
         characters.next();
@@ -93,5 +98,7 @@ mod tests {
         assert_eq!(marked(b"abc", 3, 20), ("abc".to_owned(), Some(3)), "the end");
         assert_eq!(marked(b"abc", 1_500, 20), ("abc".to_owned(), None), "beyond the sample");
         assert_eq!(marked(b"0123456789abcdef", 12, 9), ("…789abcd…".to_owned(), Some(6)));
+        let long = [b'p'; 1 << 20];
+        assert_eq!(marked(&long, long.len() - 1, 9), ("…pppppp".to_owned(), Some(6)));
     }
 }
