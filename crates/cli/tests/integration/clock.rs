@@ -88,7 +88,7 @@ fn write_at_once(path: &Path, content: &str) {
 /// Tokens are checked against the current wall clock. Limits restart after the clock was set back,
 /// both jumps are logged or counted, and no record is lost.
 #[test]
-#[ignore = "needs libfaketime, which `cargo xtask test` installs"]
+#[ignore = "needs libfaketime; `cargo xtask test` runs it"]
 fn a_gateway_survives_a_clock_that_is_set() {
     let folder = Folder::new();
     let gate = Gate::start(&folder);

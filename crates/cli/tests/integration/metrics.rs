@@ -378,7 +378,7 @@ fn parsed(python: &str, form: &str, text: &str) -> Vec<Value> {
 }
 
 #[test]
-#[ignore = "needs prometheus_client; cargo xtask test runs it"]
+#[ignore = "needs prometheus_client; `cargo xtask test` runs it"]
 fn the_parser_of_prometheus_reads_both_formats() {
     let python = std::env::var("PROMETHEUS_PYTHON");
     let python = python.expect("PROMETHEUS_PYTHON names a Python with prometheus_client");
