@@ -66,6 +66,7 @@ function Box({ source }: { source: Source }) {
       </h2>
       <form onSubmit={(event) => void submit(event)}>
         <textarea
+          class="text-box"
           rows={Math.min(6, Math.max(2, Math.ceil(draft.length / 90)))}
           value={draft}
           placeholder={
@@ -87,7 +88,7 @@ function Box({ source }: { source: Source }) {
             {visible(problem)}
           </p>
         )}
-        <p class="format-buttons">
+        <p class="box-buttons">
           <button
             type="submit"
             class="button primary"

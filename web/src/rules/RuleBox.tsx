@@ -52,6 +52,7 @@ export function RuleBox({ isFresh, slot = OWN }: { isFresh: boolean; slot?: Slot
   return (
     <form class="rule-box" onSubmit={submit}>
       <textarea
+        class="text-box"
         ref={box}
         rows={Math.min(12, Math.max(3, draft.split("\n").length))}
         value={draft}
@@ -67,7 +68,7 @@ export function RuleBox({ isFresh, slot = OWN }: { isFresh: boolean; slot?: Slot
         onKeyDown={onKeyDown}
         onDrop={(event) => void drop(event)}
       />
-      <p class="rule-buttons">
+      <p class="box-buttons">
         <button type="submit" class="button" data-testid="rule-try">
           Try the rule
         </button>
@@ -85,7 +86,7 @@ export function RuleBox({ isFresh, slot = OWN }: { isFresh: boolean; slot?: Slot
         )}
       </p>
       {files.length > 0 && (
-        <p class="rule-buttons" data-testid="rule-files">
+        <p class="box-buttons" data-testid="rule-files">
           {files.map(({ name }) => (
             <span key={name}>
               {visible(name)}{" "}
