@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import type { Collateral } from "../src/generated/Collateral";
 import type { LimitGrid } from "../src/generated/LimitGrid";
 import type { RuleAnswer } from "../src/generated/RuleAnswer";
-import { collateralText, goodAbove } from "../src/rules/good";
+import { collateralText } from "../src/rules/good";
 import { cellAfter, cellText, shareOf, suggestionText } from "../src/rules/grid";
-import { withRate } from "../src/rules/limit";
+import { peaksAbove, withRate } from "../src/rules/limit";
 import { networksOf } from "../src/rules/networks";
 import { comparedRequests } from "../src/rules/words";
 
@@ -130,7 +130,7 @@ describe("good clients", () => {
 
   it("follow the limit line", () => {
     for (const burst of [0, 4, 5, 12, 29, 30, 99]) {
-      expect(goodAbove(collateral, burst)).toBe(
+      expect(peaksAbove(collateral, burst)).toBe(
         collateral.peaks.filter((peak) => peak > burst).length,
       );
     }

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { ReplayedKey } from "../src/generated/ReplayedKey";
 import type { ReplayedRule } from "../src/generated/ReplayedRule";
 import type { RuleAnswer } from "../src/generated/RuleAnswer";
-import { closestStop, keysOver, stopsOf, verdictAt, withBurst } from "../src/rules/limit";
+import { closestStop, peaksAbove, stopsOf, verdictAt, withBurst } from "../src/rules/limit";
 import {
   briefText,
   exactnessText,
@@ -13,36 +12,7 @@ import {
   requestsText,
 } from "../src/rules/words";
 import { NO_RULE, withReply } from "../src/state/rules";
-
-const key = (part: Partial<ReplayedKey> = {}): ReplayedKey => ({
-  key: "192.0.2.1",
-  verdict: "rejected",
-  time: "2026-11-22T10:00:00Z",
-  source: "a",
-  line: 1,
-  peak: 19,
-  margin: 14,
-  passed: 6,
-  delayed: 0,
-  rejected: 14,
-  undecided: 0,
-  ...part,
-});
-
-const rule = (part: Partial<ReplayedRule> = {}): ReplayedRule => ({
-  name: "mine",
-  family: "nginx",
-  description: "limit_req",
-  looked_at: { lines: 26, unparsed: 0, records: 25, evaluated: 24 },
-  exactness: "exact",
-  keys: { seen: 3, tripped: 1, undecided: 0 },
-  requests: { passed: 10, delayed: 0, rejected: 14, undecided: 0 },
-  trips: [key()],
-  closest: [],
-  bans: [],
-  alerts: [],
-  ...part,
-});
+import { key, rule } from "./replayed";
 
 const answer = (burst: number, points: number[], peaks: number[]): RuleAnswer => ({
   rule: rule(),
@@ -69,7 +39,7 @@ describe("the limit line", () => {
       );
       const { curve } = answer(0, [0], peaks);
       for (const burst of [0, 1, 5, 17, 71, 142, 143, ...peaks.slice(0, 20)]) {
-        expect(keysOver(curve!, burst)).toBe(peaks.filter((peak) => peak > burst).length);
+        expect(peaksAbove(curve!, burst)).toBe(peaks.filter((peak) => peak > burst).length);
       }
     }
   });
@@ -77,8 +47,8 @@ describe("the limit line", () => {
   it("is quick over as many peaks as an answer can have", () => {
     const peaks = Array.from({ length: 100_000 }, (_, at) => 100_000 - at);
     const { curve } = answer(0, [0], peaks);
-    expect(keysOver(curve!, 99_990)).toBe(10);
-    expect(keysOver(curve!, 0)).toBe(100_000);
+    expect(peaksAbove(curve!, 99_990)).toBe(10);
+    expect(peaksAbove(curve!, 0)).toBe(100_000);
   });
 
   it("stands at the bursts of the curve and at that of the rule", () => {

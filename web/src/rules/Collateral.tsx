@@ -4,7 +4,8 @@ import type { Collateral } from "../generated/Collateral";
 import type { RuleAnswer } from "../generated/RuleAnswer";
 import { rules } from "../state/store";
 import { nameNetworks } from "./control";
-import { collateralText, goodAbove } from "./good";
+import { collateralText } from "./good";
+import { peaksAbove } from "./limit";
 import { networksOf } from "./networks";
 
 interface Props {
@@ -20,7 +21,7 @@ export function CollateralLine({ answer, collateral, burst }: Props) {
   return (
     <p
       data-testid="collateral"
-      data-good={isMoved ? goodAbove(collateral, burst) : collateral.good}
+      data-good={isMoved ? peaksAbove(collateral, burst) : collateral.good}
     >
       {collateralText(answer, collateral, isMoved ? burst : null)}
       {collateral.is_incomplete && " Memory ran out for some values, so that more may be good."}

@@ -4,7 +4,7 @@ import { count, plural } from "../format/number";
 import type { Collateral } from "../generated/Collateral";
 import type { GoodReason } from "../generated/GoodReason";
 import type { RuleAnswer } from "../generated/RuleAnswer";
-import { stopsOf } from "./limit";
+import { peaksAbove, stopsOf } from "./limit";
 
 const REASONS: Record<GoodReason, { one: string; many: string }> = {
   signed_in: { one: "signed in", many: "signed in" },
@@ -26,18 +26,6 @@ export function reasonText(reason: GoodReason): string {
   return REASONS[reason].one;
 }
 
-/** The number of good clients that a burst catches. */
-export function goodAbove({ peaks }: Collateral, burst: number): number {
-  let low = 0;
-  let high = peaks.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (peaks[middle]! > burst) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
 /**
  * `It would catch 14 clients, 3 of them good: 1 signed in, 2 claimed search crawlers.` With `burst`, the
  * sentence is about that burst.
@@ -49,7 +37,7 @@ export function collateralText(
 ): string {
   if (burst !== null) {
     const stop = stopsOf(answer).find((one) => one.burst === burst);
-    const good = goodAbove(collateral, burst);
+    const good = peaksAbove(collateral, burst);
     return `burst=${count(burst)} would catch about ${plural(stop?.keys ?? 0, "client")}, ${goodText(good)}.`;
   }
   const { judged, good, reasons, requests } = collateral;

@@ -1,6 +1,5 @@
 /** The limit line: what other bursts of a limit would have caught. Pure functions. */
 
-import type { LimitCurve } from "../generated/LimitCurve";
 import type { ReplayedKey } from "../generated/ReplayedKey";
 import type { RuleAnswer } from "../generated/RuleAnswer";
 import type { Verdict } from "../generated/Verdict";
@@ -21,14 +20,17 @@ export function stopsOf({ rule, curve }: RuleAnswer): Stop[] {
   // The curve does not have it, but the rule was replayed with it.
   const own = {
     burst,
-    keys: keysOver(curve, burst),
+    keys: peaksAbove(curve, burst),
     requests: rule.estimate?.rejected ?? rule.requests.rejected,
   };
   return at < 0 ? [...points, own] : [...points.slice(0, at), own, ...points.slice(at)];
 }
 
-/** The number of keys with a peak above a burst; at least that, if the curve lacks some peaks. */
-export function keysOver({ peaks }: LimitCurve, burst: number): number {
+/**
+ * The number of peaks above a burst, of peaks that fall. If a curve lacks some peaks, that many keys
+ * at least are above it.
+ */
+export function peaksAbove({ peaks }: { peaks: readonly number[] }, burst: number): number {
   let low = 0;
   let high = peaks.length;
   while (low < high) {
