@@ -9,9 +9,13 @@ use memchr::{memchr, memrchr};
 use super::GrepArguments;
 use crate::outcome::Failure;
 
-/// A compiled pattern, for lines and for values.
+/// A compiled pattern, for lines and for values. A clone has caches of its own, which a thread takes
+/// without regard to others.
+#[derive(Clone)]
 pub(super) struct Pattern {
     matcher: RegexMatcher,
+    /// Whether the expression is empty, so that every text matches.
+    is_empty: bool,
     is_inverted: bool,
 }
 
@@ -30,7 +34,7 @@ impl Pattern {
             .map_err(|error| {
                 Failure::new(format_args!("PATTERN: {}", fault(expression, &error)))
             })?;
-        Ok(Self { matcher, is_inverted: arguments.invert_match })
+        Ok(Self { matcher, is_empty: expression.is_empty(), is_inverted: arguments.invert_match })
     }
 
     /// The pattern that every line matches.
@@ -39,7 +43,7 @@ impl Pattern {
     /// If an empty regular expression were not valid.
     pub(super) fn of_every_line() -> Result<Self, Failure> {
         let matcher = RegexMatcherBuilder::new().build("").map_err(Failure::new)?;
-        Ok(Self { matcher, is_inverted: false })
+        Ok(Self { matcher, is_empty: true, is_inverted: false })
     }
 
     /// Returns the lines of a block to print, as ranges that include the line feed: those with a
@@ -77,7 +81,7 @@ impl Pattern {
 
     /// Whether a text contains a match.
     pub(super) fn is_match(&self, text: &[u8]) -> bool {
-        self.matcher.is_match(text).unwrap_or(false)
+        self.is_empty || self.matcher.is_match(text).unwrap_or(false)
     }
 
     /// The start and end of each match that is not empty.

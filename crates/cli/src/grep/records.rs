@@ -12,6 +12,7 @@ use weir_ingest::{
 };
 use weir_view::{FieldValues, LineText, value_in};
 
+use super::pattern::Pattern;
 use super::{InputResult, Scope, Search};
 use crate::options::OutputKind;
 use crate::scan::{FieldCheck, MissingField, RecordPeriod, UnparsedLines, check_field, read_lines};
@@ -21,6 +22,7 @@ use crate::sources::Complaint;
 struct RecordSink<'s> {
     search: &'s Search,
     input: &'s Input,
+    pattern: Pattern,
     formats: FormatMap<BoundSearch<'s>>,
 }
 
@@ -98,7 +100,12 @@ impl Search {
             }
             if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
-        let sink = || RecordSink { search: self, input, formats: FormatMap::default() };
+        let sink = || RecordSink {
+            search: self,
+            input,
+            pattern: self.pattern.clone(),
+            formats: FormatMap::default(),
+        };
         let read = read_lines(&records, input, &self.format, sink, consume);
         written?;
         let mut result = InputResult::default();
@@ -189,7 +196,7 @@ impl LineSink for RecordSink<'_> {
     /// The pattern alone rules out most lines, and testing it is faster than parsing.
     fn wants(&mut self, line: &LogLine<'_>, matches: &Matches) -> bool {
         let search = self.search;
-        let may_match = || search.pattern.is_match(line.bytes) != search.layout.is_inverted;
+        let may_match = || self.pattern.is_match(line.bytes) != search.layout.is_inverted;
         !matches.is_done(search) && (search.field.is_some() || may_match())
     }
 
@@ -221,7 +228,7 @@ impl LineSink for RecordSink<'_> {
         if let Some(field) = bound.field {
             let found = field.and_then(|field| value_in(search.zone.as_ref(), field, record));
             // An absent value matches nothing.
-            let is_match = found.as_ref().is_some_and(|value| search.pattern.is_match(value));
+            let is_match = found.as_ref().is_some_and(|value| self.pattern.is_match(value));
             if is_match == search.layout.is_inverted {
                 return;
             }
