@@ -212,8 +212,8 @@ fn worth_showing(candidates: &[Candidate]) -> Vec<&Candidate> {
 }
 
 fn write_mismatch(shown: &mut String, mismatch: &LineMismatch, lines: &[&[u8]], screen: &Screen) {
-    let LineMismatch { line, column, reason } = mismatch;
-    let why = format!("  line {}, column {column}: {}", separated(*line), safe(reason));
+    let LineMismatch { line, column, .. } = mismatch;
+    let why = format!("  line {}, column {column}: {}", separated(*line), safe(&mismatch.reason()));
     let _ = writeln!(shown, "{}", fit(&why, screen.text_columns));
     let line = lines.get(*line as usize - 1).copied().unwrap_or_default();
     let (text, mark) = marked(line, column - 1, screen.columns - 4);

@@ -110,7 +110,8 @@ pub use format::{
     FormatChoice, FormatError, FormatFinding, FormatNotes, FormatSpan, FormatTracker, LineDetector,
     LineMismatch, LineOptions, LineOutcome, LineParser, LogReader, Mismatch, RecordLayout,
     SuggestedFormat, TextKind, TrackerOptions, Wrapper, YearOrigin, YearReference, absent_keys,
-    detect, format_by_name, format_notes, known_formats, suggest_format, try_format, with_log_year,
+    detect, detect_format, format_by_name, format_notes, known_formats, suggest_format, try_format,
+    with_log_year,
 };
 pub use line::{Line, Lines};
 pub use read::{BlockReader, LeftLines, ReadBlock, ResolvedBlock, UnparsedLine};

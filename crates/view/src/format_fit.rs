@@ -141,7 +141,6 @@ impl FormatFits {
 
 impl FormatMismatch {
     fn of(mismatch: &LineMismatch) -> Self {
-        let LineMismatch { line, column, reason } = mismatch;
-        Self { line: *line, column: *column, reason: reason.clone() }
+        Self { line: mismatch.line, column: mismatch.column, reason: mismatch.reason() }
     }
 }

@@ -72,7 +72,7 @@ impl FormatTrial {
             Misfit {
                 line: mismatch.line,
                 column: mismatch.column,
-                reason: mismatch.reason.clone(),
+                reason: mismatch.reason(),
                 text: String::from_utf8_lossy(&text[..text.len().min(TEXT_BYTES_MAX)]).into_owned(),
             }
         });

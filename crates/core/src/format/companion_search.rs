@@ -16,6 +16,7 @@ use super::companions::{COMPANIONS_MAX, can_join, is_same, lines_min};
 use super::compiled::line_options::with_options;
 use super::compiled::{Format, YearReference};
 use super::detect::fields_filled;
+use super::program::needs::LineMarks;
 use super::program::wrapper::Wrapper;
 use super::read::line_parser::LineParser;
 use super::surroundings::Labels;
@@ -65,8 +66,9 @@ impl LineDetector {
         let at = |wrapper| Wrapper::ALL.iter().position(|one| *one == wrapper);
         let index = wrapper.and_then(at).map_or(0, |at| at + 1);
         let parsers = parsers[index].get_or_insert_with(|| parsers_in(wrapper));
+        let marks = LineMarks::of(line);
         let mut best: Option<(u64, &LineParser)> = None;
-        for parser in parsers {
+        for parser in parsers.iter_mut().filter(|parser| marks.meet(&parser.format().needs())) {
             let Some(fields) = fields_of(parser, line, text) else { continue };
             if best.is_none_or(|(most, _)| fields > most) {
                 best = Some((fields, parser));

@@ -18,7 +18,7 @@ use memchr::memmem;
 
 use super::catalog::known_formats;
 use super::compiled::Format;
-use super::detect::{BYTES_MAX, Candidate, detect};
+use super::detect::{BYTES_MAX, Candidate, matching_formats};
 use super::program::Program;
 use super::read::followed_format::FollowedFormat;
 use super::read::log_reader::{LineOutcome, LogReader};
@@ -39,8 +39,7 @@ pub(super) fn companions_of(own: &Arc<Format>, first_lines: &[u8]) -> Vec<Arc<Fo
     let mut companions = Vec::new();
     let mut left = unread_lines(own, first_lines);
     while !left.is_empty() && companions.len() < detected_max(own) {
-        let candidates = detect(&left).candidates;
-        let joining = candidates.into_iter().find(|candidate| {
+        let joining = matching_formats(&left).into_iter().find(|candidate| {
             joins(candidate, own, &companions)
                 && !is_after_users(candidate, own, &companions, &left)
         });

@@ -22,6 +22,7 @@ use super::program::Program;
 use super::program::head::Head;
 use super::program::json::{Envelope, UNREAD_MEMBERS};
 use super::program::keyed::MemberSyntax;
+use super::program::needs::Needs;
 use super::program::tail::MORE_VALUES;
 use super::program::wrapper::Wrapper;
 use crate::field::Field;
@@ -440,6 +441,20 @@ impl Format {
     /// them, and not if the lines have no time.
     pub(super) fn may_be_surrounded(&self) -> bool {
         self.program.can_be_wrapped() && self.fills(Field::Time) && self.head.is_none()
+    }
+
+    /// What each line has, if no directive is among the lines.
+    pub(super) fn needs(&self) -> Needs<'_> {
+        let is_escaped = self.wrapper.is_some_and(Wrapper::is_escaped);
+        let has_directives =
+            matches!(&self.program, Program::Delimited(program) if program.has_directives());
+        if is_escaped || has_directives || !self.envelopes.is_empty() {
+            return Needs::default();
+        }
+        let needs = self.program.needs();
+        // With something before it, the object is not the line.
+        let is_bare = self.wrapper.is_none() && self.head.is_none();
+        if is_bare { needs } else { Needs { keys: &[], ..needs } }
     }
 
     /// The definition of a known format with values after its lines or parts before them, for a

@@ -74,7 +74,7 @@ pub use compiled::client_choice::ClientChoice;
 pub use compiled::line_options::LineOptions;
 pub use compiled::{Format, YearOrigin, YearReference};
 pub(crate) use detect::unparsed_reason;
-pub use detect::{Candidate, Detection, LineMismatch, detect, try_format};
+pub use detect::{Candidate, Detection, LineMismatch, detect, detect_format, try_format};
 pub use error::FormatError;
 pub use inference::{SuggestedFormat, suggest_format};
 pub use layout::RecordLayout;

@@ -22,7 +22,7 @@ const WORDS_MAX: usize = 6;
 /// and the number of known JSON keys.
 pub(super) fn nearness(parser: &LineParser, line: &[u8], mismatch: Mismatch) -> u64 {
     let first_word = line.split(|byte| *byte == b' ').next().unwrap_or_default();
-    let has_address = Client::parse(first_word).is_some_and(|client| is_address(client.host));
+    let has_address = || Client::parse(first_word).is_some_and(|client| is_address(client.host));
     // A separator may stand after an empty value.
     let begins_empty = matches!(line.first(), Some(b'\t' | b','));
     let program = parser.format().program();

@@ -168,7 +168,7 @@ impl BlockReader {
             numbers: numbers.collect(),
             has_time: format.fills(Field::Time),
             target: format.has_request_target().then(TargetColumns::new),
-            parser: LineParser::keeping_targets(format),
+            parser: LineParser::of_blocks(format),
             line_bytes_max: limits.line_bytes_max,
             columns,
             record_indices,

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use crate::format_support::{answer, catalog, check_cases, check_text, fields, golden, outcome};
 use weir_core::{
-    Candidate, FollowedFormat, LineParser, Lines, Record, detect, format_by_name, format_notes,
-    known_formats, try_format,
+    Candidate, FollowedFormat, LineParser, Lines, Record, detect, detect_format, format_by_name,
+    format_notes, known_formats, try_format,
 };
 use weir_testkit::fixtures;
 
@@ -308,6 +308,26 @@ fn fields_of_aws_are_those_of_open_telemetry() {
 }
 
 #[test]
+fn the_format_alone_is_that_of_the_detection() {
+    let sample = |notes: &weir_core::FormatNotes| notes.sample.join("\n");
+    let samples: Vec<String> = format_notes().iter().map(sample).collect();
+    let mut texts = samples.clone();
+    // Each sample with lines of another format, and with something around it.
+    for (one, next) in samples.iter().zip(samples.iter().cycle().skip(7)) {
+        texts.push(format!("{one}\n{next}\nsome text\n{one}"));
+        texts.push(format!("web-1  | {one} \"more\"\nweb-1  | {one} \"more\""));
+        texts.push(serde_json::json!({"app": "web", "message": one}).to_string());
+    }
+    for text in texts {
+        let detection = detect(text.as_bytes());
+        let best = detection.best().map(|best| (best.format.name(), best.format.definition()));
+        let alone = detect_format(text.as_bytes());
+        let alone = alone.as_ref().map(|format| (format.name(), format.definition()));
+        assert_eq!(alone, best, "{text}");
+    }
+}
+
+#[test]
 fn empty_lines_before_a_log_are_numbered_and_cost_little() {
     let empty = vec![b'\n'; 1 << 20];
     assert!(detect(&empty).best().is_none());
@@ -316,5 +336,10 @@ fn empty_lines_before_a_log_are_numbered_and_cost_little() {
     let best = detection.best().expect("a line fits");
     assert_eq!((best.format.name(), best.lines, best.parsed_lines), ("COMMON", 2, 1));
     assert_eq!(best.mismatches[0].line, 4);
-    assert_eq!(best.mismatches, weir_core::try_format(&best.format, &log.concat()).mismatches);
+    let tried = weir_core::try_format(&best.format, &log.concat());
+    let places = |candidate: &Candidate| -> Vec<_> {
+        let mismatches = candidate.mismatches.iter();
+        mismatches.map(|found| (found.line, found.column, found.reason())).collect()
+    };
+    assert_eq!(places(best), places(&tried));
 }

@@ -207,7 +207,7 @@ fn describe(detection: &Detection) -> String {
         writeln!(out, "{name} {parsed}/{}", candidate.lines).unwrap();
         for mismatch in &candidate.mismatches {
             let (line, column) = (mismatch.line, mismatch.column);
-            writeln!(out, "  line {line}, column {column}: {}", mismatch.reason).unwrap();
+            writeln!(out, "  line {line}, column {column}: {}", mismatch.reason()).unwrap();
         }
     }
     out

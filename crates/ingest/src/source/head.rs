@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::time::SystemTime;
 
-use weir_core::{LineOutcome, Lines, LogReader, Timestamp, detect};
+use weir_core::{LineOutcome, Lines, LogReader, Timestamp, detect_format};
 
 use super::byte_counter::ByteCounter;
 use super::input::Input;
@@ -115,7 +115,7 @@ fn first_time_in(
 ) -> Option<Timestamp> {
     let format = match format {
         FormatChoice::Forced(format) | FormatChoice::Known { format, .. } => format.clone(),
-        FormatChoice::Detect | FormatChoice::DetectWith(_) => detect(lines).best()?.format.clone(),
+        FormatChoice::Detect | FormatChoice::DetectWith(_) => detect_format(lines)?,
         FormatChoice::Unread => return None,
     };
     let mut reader = LogReader::new(with_year(format, written));

@@ -250,6 +250,16 @@ pub(super) fn detected_formats(wrapper: Option<Wrapper>) -> &'static [Arc<Format
     DETECTED.get(&wrapper).map_or(&[], Vec::as_slice)
 }
 
+/// The formats of [`detected_formats`] in whose lines clients choose the user, for logs that are known to
+/// be in them.
+pub(super) fn formats_with_any_user() -> &'static [Arc<Format>] {
+    static FORMATS: LazyLock<Vec<Arc<Format>>> = LazyLock::new(|| {
+        let formats = detected_formats(None).iter().filter(|format| format.has_user());
+        formats.map(Format::with_any_user).collect()
+    });
+    &FORMATS
+}
+
 /// The known format with this name, in any case. The name may include a wrapper, as in
 /// `COMBINED in SYSLOG`.
 ///
@@ -271,8 +281,63 @@ pub fn format_by_name(name: &str) -> Option<Format> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FILES, format_notes, known_formats};
+    use super::{FILES, detected_formats, format_notes, formats_with_any_user, known_formats};
     use crate::format::detect::try_format;
+    use crate::format::program::needs::LineMarks;
+    use crate::format::program::wrapper::Wrapper;
+    use crate::format::read::line_parser::LineParser;
+
+    /// A line as a wrapper writes it.
+    fn wrapped(line: &str, wrapper: Option<Wrapper>) -> String {
+        match wrapper {
+            None => line.to_owned(),
+            Some(Wrapper::Syslog) => format!("<190>Dec 17 09:03:01 web nginx: {line}"),
+            Some(Wrapper::Cri) => format!("2025-12-17T09:03:01.250Z stdout F {line}"),
+            Some(Wrapper::Docker) => {
+                let log = serde_json::Value::from(line).to_string().replace('[', "\\u005b");
+                format!(r#"{{"log":{log},"stream":"stdout","time":"2025-12-17T09:03:01.250Z"}}"#)
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_meets_the_needs_of_each_format_that_reads_it() {
+        let sample =
+            |line: &'static str| line.strip_prefix("line: ").or_else(|| line.strip_prefix("> "));
+        let lines: Vec<&str> =
+            FILES.iter().flat_map(|file| file.lines()).filter_map(sample).collect();
+        let wrappers = Wrapper::ALL.into_iter().map(Some).chain([None]);
+        let mut known: Vec<_> =
+            wrappers.map(|wrapper| (wrapper, detected_formats(wrapper))).collect();
+        known.push((None, formats_with_any_user()));
+        let (mut read, mut text) = (0, Vec::new());
+        for (wrapper, formats) in known {
+            for format in formats {
+                let mut parser = LineParser::new(format.clone());
+                for line in lines.iter().map(|line| wrapped(line, wrapper)) {
+                    if parser.matches(line.as_bytes(), &mut text) {
+                        let marks = LineMarks::of(line.as_bytes());
+                        assert!(marks.meet(&format.needs()), "{}: {line}", format.name());
+                        assert!(marks.have_bytes(&format.needs()), "{}: {line}", format.name());
+                        read += 1;
+                    }
+                }
+            }
+        }
+        assert!(read > 4 * FILES.len(), "{read} lines are read");
+    }
+
+    #[test]
+    fn most_formats_need_what_lines_of_others_lack() {
+        let refused_by = |line: &str| {
+            let marks = LineMarks::of(line.as_bytes());
+            detected_formats(None).iter().filter(|format| !marks.meet(&format.needs())).count()
+        };
+        let formats = detected_formats(None).len();
+        let json = r#"{"ts":1765962181.25,"request":{"method":"GET","uri":"/a"},"status":200}"#;
+        assert!(refused_by("2025-12-17 09:03:01 started") * 2 > formats);
+        assert!(refused_by(json) * 3 > formats * 2);
+    }
 
     #[test]
     fn every_definition_compiles() {

@@ -25,6 +25,7 @@ use memchr::memchr;
 
 use super::directive::without_byte_order_mark;
 use super::mismatch::{Explanation, Mismatch, Reason};
+use super::needs::ByteSet;
 use super::sink::{LineState, Sink};
 use crate::field::Field;
 use crate::record::Record;
@@ -166,6 +167,17 @@ impl DelimitedProgram {
             return Ok(());
         }
         Err(Mismatch::new(values.at, Reason::Trailing))
+    }
+
+    /// The characters that each line has that is no directive.
+    pub(super) fn needed_bytes(&self) -> ByteSet {
+        match self.separator {
+            _ if self.required < 2 => ByteSet::default(),
+            Separator::Spaces => ByteSet::of(b" "),
+            Separator::SpacesOrTab => ByteSet::default(),
+            Separator::Tab => ByteSet::of(b"\t"),
+            Separator::Comma => ByteSet::of(b","),
+        }
     }
 
     /// Describes a mismatch.

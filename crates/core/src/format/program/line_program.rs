@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use super::long_user::LongUser;
 use super::mismatch::{Explanation, Mismatch, Reason};
+use super::needs::ByteSet;
 use super::raw_quotes::RawQuotes;
 use super::sink::{LineState, Sink};
 use super::tail::Tail;
@@ -38,6 +39,8 @@ pub(in crate::format) struct LineProgram {
     raw_quotes: Option<RawQuotes>,
     /// How lines are read whose users look like other values, if the format is known to be theirs.
     long_user: Option<LongUser>,
+    /// The characters between the values.
+    needed_bytes: ByteSet,
 }
 
 /// One value and its end.
@@ -52,8 +55,15 @@ pub(in crate::format) struct Value {
 impl LineProgram {
     /// A program of these values, without a tail.
     pub(in crate::format) fn new(prefix: Vec<u8>, values: Vec<Value>) -> Self {
-        let mut program =
-            Self { prefix: prefix.into(), values, tail: None, raw_quotes: None, long_user: None };
+        let texts = values.iter().map(|value| value.end.needed_bytes());
+        let mut program = Self {
+            needed_bytes: texts.fold(ByteSet::of(&prefix), ByteSet::and),
+            prefix: prefix.into(),
+            values,
+            tail: None,
+            raw_quotes: None,
+            long_user: None,
+        };
         program.raw_quotes = RawQuotes::of(&program);
         program
     }
@@ -79,6 +89,11 @@ impl LineProgram {
             return Ok(());
         }
         Err(mismatch)
+    }
+
+    /// The characters that each line has, also one with raw quotes or a long user.
+    pub(super) fn needed_bytes(&self) -> ByteSet {
+        self.needed_bytes
     }
 
     /// Whether the user of a line, or where it ends, may be why the line does not match.

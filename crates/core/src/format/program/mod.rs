@@ -36,6 +36,7 @@ pub(super) mod keyed;
 pub(super) mod line_program;
 mod long_user;
 pub(super) mod mismatch;
+pub(super) mod needs;
 pub(super) mod packed;
 pub(super) mod quoted_line;
 mod raw_quotes;
@@ -52,6 +53,7 @@ use self::keyed::DecodeBuffer;
 use self::keyed::MemberSyntax;
 use self::line_program::LineProgram;
 use self::mismatch::{Explanation, Mismatch};
+use self::needs::{ByteSet, Needs};
 use self::packed::PackedProgram;
 use self::sink::{LineState, Sink};
 use crate::record::Record;
@@ -96,6 +98,18 @@ impl Program {
             Self::Handwritten(program) => program.parse(line, record, state),
             Self::Packed(program) => program.parse(line, record, state.keeps_target),
         }
+    }
+
+    /// What each line has that is no directive.
+    pub(super) fn needs(&self) -> Needs<'_> {
+        let bytes = match self {
+            Self::Line(program) => program.needed_bytes(),
+            Self::Json(program) => return program.needs(),
+            Self::Delimited(program) => program.needed_bytes(),
+            Self::Handwritten(program) => program.needed_bytes(),
+            Self::Packed(_) => ByteSet::default(),
+        };
+        Needs { bytes, keys: &[] }
     }
 
     /// Whether lines leave the parts of their time in [`LineState::time`]. A hand-written
@@ -180,10 +194,10 @@ impl Program {
     }
 
     /// Whether a value that was read before the mismatch has a form, such as a time: it cannot be
-    /// any text. `has_address` states that the line begins with an address, so that a client
+    /// any text. `has_address` tells whether the line begins with an address, so that a client
     /// counts.
-    pub(super) fn has_checked(&self, mismatch: Mismatch, has_address: bool) -> bool {
-        let is_checked = |sink: &Sink| sink.has_form() || has_address && sink.is_client();
+    pub(super) fn has_checked(&self, mismatch: Mismatch, has_address: impl Fn() -> bool) -> bool {
+        let is_checked = |sink: &Sink| sink.has_form() || sink.is_client() && has_address();
         let values = mismatch.reason.values_before();
         match self {
             Self::Line(program) => {
@@ -196,7 +210,7 @@ impl Program {
             Self::Json(program) => program.syntax == MemberSyntax::Json,
             Self::Packed(_) => true,
             // The others begin with a client, or the time of syslog.
-            Self::Handwritten(program) => has_address || program.kind() != RecordKind::Request,
+            Self::Handwritten(program) => program.kind() != RecordKind::Request || has_address(),
         }
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use memchr::{memchr, memmem};
 
+use super::needs::ByteSet;
 use super::sink::Sink;
 use crate::line::short_memchr;
 use crate::value::{CLF_LENGTH, Strftime, TimeKind, parse_clf_variant};
@@ -141,6 +142,26 @@ impl End {
             Sink::Time(TimeKind::FractionMicroseconds) => Self::Length(6),
             _ => return None,
         })
+    }
+
+    /// The characters that a line has after the value.
+    pub(super) fn needed_bytes(&self) -> ByteSet {
+        match self {
+            Self::Byte(byte) => ByteSet::of(&[*byte]),
+            Self::Text(text)
+            | Self::Word(text)
+            | Self::List(text)
+            | Self::TextBeforeStatus(text)
+            | Self::TextBeforeNumber(text)
+            | Self::TextBeforeTime(text)
+            | Self::Quote(text)
+            | Self::ClfTime(text)
+            | Self::Strftime(_, text)
+            | Self::Before(_, text) => ByteSet::of(text),
+            Self::Length(_) | Self::FirstWord | Self::Spaces | Self::QuestionMark | Self::Line => {
+                ByteSet::default()
+            }
+        }
     }
 
     /// The text after the value, for messages.

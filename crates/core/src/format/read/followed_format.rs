@@ -77,7 +77,11 @@ impl FollowedFormat {
     ///
     /// The list of fields is that of the format's definition, if it has one.
     pub fn new(format: Arc<Format>) -> Self {
-        let list = format.definition().split_once(FIELDS).map(|(_, list)| list.trim().to_owned());
+        let definition = match format.program() {
+            Program::Delimited(_) => format.definition(),
+            _ => "",
+        };
+        let list = definition.split_once(FIELDS).map(|(_, list)| list.trim().to_owned());
         let list = list.filter(|list| !list.is_empty());
         Self {
             base: format.clone(),

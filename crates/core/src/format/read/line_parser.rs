@@ -19,7 +19,7 @@ use crate::format::program::keyed::DecodeBuffer;
 use crate::format::program::mismatch::Mismatch;
 use crate::format::program::quoted_line::QuotedLine;
 use crate::format::program::sink::LineState;
-use crate::format::program::wrapper::{DockerReader, Wrapper};
+use crate::format::program::wrapper::{Wrapper, docker};
 use crate::record::Record;
 
 /// Reads the lines of one format.
@@ -59,8 +59,8 @@ pub struct LineParser {
     fast_path: Option<QuotedLine>,
     state: LineState,
     staleness: Staleness,
-    /// The reader of the wrapper, if the wrapper escapes the lines.
-    docker: Option<DockerReader>,
+    /// Whether the wrapper escapes the lines.
+    is_escaped: bool,
     /// The memory of [`Self::read_line`] for the decoded values of a line.
     decoded: Vec<u8>,
 }
@@ -70,33 +70,35 @@ impl LineParser {
     pub fn new(format: Arc<Format>) -> Self {
         let has_time = format.program().has_time_parts()
             || format.envelopes().iter().any(|envelope| envelope.has_time());
+        let state = LineState { year_reference_s: format.year_reference(), ..Default::default() };
+        let is_escaped = format.wrapper().is_some_and(Wrapper::is_escaped);
+        Self {
+            format,
+            has_time,
+            fast_path: None,
+            state,
+            staleness: Staleness::default(),
+            is_escaped,
+            decoded: Vec::new(),
+        }
+    }
+
+    /// A parser of the lines of blocks. It has the fast path of [`Self::parse_indexed`] and, if the
+    /// format [`Format::has_request_target`], keeps the target whole in [`Record::target`] instead of
+    /// splitting it into path and query.
+    pub(crate) fn of_blocks(format: Arc<Format>) -> Self {
+        let mut parser = Self::new(format);
+        let format = &parser.format;
+        parser.state.keeps_target = format.has_request_target();
         let is_bare =
             format.wrapper().is_none() && format.head().is_none() && format.envelopes().is_empty();
-        let fast_path = match format.program() {
+        parser.fast_path = match format.program() {
             // The usual lines have their clients in their place.
             Program::Line(program) if is_bare && format.client_rule().is_none() => {
                 QuotedLine::of(program)
             }
             _ => None,
         };
-        let state = LineState { year_reference_s: format.year_reference(), ..Default::default() };
-        let is_escaped = format.wrapper().is_some_and(Wrapper::is_escaped);
-        Self {
-            format,
-            has_time,
-            fast_path,
-            state,
-            staleness: Staleness::default(),
-            docker: is_escaped.then(DockerReader::new),
-            decoded: Vec::new(),
-        }
-    }
-
-    /// A parser that, if the format [`Format::has_request_target`], keeps the target whole in
-    /// [`Record::target`] instead of splitting it into path and query.
-    pub(crate) fn keeping_targets(format: Arc<Format>) -> Self {
-        let mut parser = Self::new(format);
-        parser.state.keeps_target = parser.format.has_request_target();
         parser
     }
 
@@ -174,7 +176,7 @@ impl LineParser {
     /// Whether lines must be unescaped with [`Self::unwrap`] before they can be parsed, because
     /// their wrapper escapes them.
     pub fn is_escaped(&self) -> bool {
-        self.docker.is_some()
+        self.is_escaped
     }
 
     /// Returns the line inside an escaping wrapper. It is written to `text`, whose content is
@@ -201,7 +203,7 @@ impl LineParser {
     /// # Ok::<(), weir_core::FormatError>(())
     /// ```
     pub fn unwrap<'a>(&self, line: &'a [u8], text: &'a mut Vec<u8>) -> Result<&'a [u8], Mismatch> {
-        if self.docker.is_none() {
+        if !self.is_escaped {
             return Ok(line);
         }
         text.clear();
@@ -211,13 +213,11 @@ impl LineParser {
 
     /// Does what [`Self::unwrap`] does, but appends the line to `text`.
     pub(crate) fn append_unwrapped(&self, line: &[u8], text: &mut Vec<u8>) -> Result<(), Mismatch> {
-        match &self.docker {
-            Some(docker) => docker.unwrap(line, text),
-            None => {
-                text.extend_from_slice(line);
-                Ok(())
-            }
+        if self.is_escaped {
+            return docker::unwrap(line, text);
         }
+        text.extend_from_slice(line);
+        Ok(())
     }
 
     /// Whether a line of a log matches, with its wrapper if the format has one. `text` is a

@@ -36,7 +36,7 @@ use crate::record::Record;
 /// ([`FollowedFormat`]).
 #[derive(Debug, Clone)]
 pub struct LogReader {
-    /// `None` in a span, where the format does not change.
+    /// `None` where the format does not change: in a span, and if no directive changes it.
     followed: Option<FollowedFormat>,
     parser: LineParser,
     /// The last unwrapped line.
@@ -89,7 +89,8 @@ impl LogReader {
     /// ```
     pub fn with_companions(format: Arc<Format>, companions: &[Arc<Format>]) -> Self {
         let followed = FollowedFormat::new(format.clone());
-        Self { followed: Some(followed), ..Self::of_span(format, companions) }
+        let followed = followed.may_change().then_some(followed);
+        Self { followed, ..Self::of_span(format, companions) }
     }
 
     /// A reader of the lines of one [`crate::FormatSpan`]. A [`crate::FormatTracker`] has followed

@@ -18,6 +18,7 @@ mod parts;
 mod tail_fields;
 mod written;
 
+use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 pub(super) use self::evidence::Evidence;
@@ -33,6 +34,7 @@ use super::compiled::Format;
 use super::program::Program;
 use super::program::head::{HeadKind, PARTS_MAX, is_stream, part_at, pod_names, skip_blanks};
 use super::program::line_program::LineProgram;
+use super::program::needs::{LineMarks, Needs};
 use super::program::sink::{LineState, is_address};
 use super::program::tail::{Quote, Tail, TailValue, TailValues};
 use super::read::line_parser::LineParser;
@@ -69,9 +71,9 @@ const DEFINITIONS: [(&str, &str); 4] = [
 
 /// A known format whose lines may have something around them.
 struct Base {
-    format: &'static Format,
+    format: Arc<Format>,
     /// The definition in the notation of nginx, if the line may have a tail.
-    definition: Option<&'static str>,
+    definition: Option<String>,
     /// The program of the line up to its tail.
     line: Option<LineProgram>,
 }
@@ -90,17 +92,22 @@ static BASES: LazyLock<Vec<Base>> = LazyLock::new(|| {
 });
 
 impl Base {
-    fn of(format: &'static Format) -> Self {
+    fn of(format: &Format) -> Self {
         let table = DEFINITIONS.into_iter().find(|(name, _)| *name == format.name());
-        let nginx = format.definition().starts_with('$').then(|| format.definition());
-        let definition = table.map(|(_, definition)| definition).or(nginx);
+        let nginx = format.definition().starts_with('$').then(|| format.definition().to_owned());
+        let definition = table.map(|(_, definition)| definition.to_owned()).or(nginx);
         let definition = definition.filter(|_| format.name() != WITHOUT_A_TAIL);
         let open = Tail { keys: Vec::new(), places: Vec::new(), more: usize::MAX };
         let line = match format.program() {
             Program::Line(program) if definition.is_some() => Some(program.clone().with_tail(open)),
             _ => None,
         };
-        Self { format, definition, line }
+        Self { format: Arc::new(format.clone()), definition, line }
+    }
+
+    /// What each line has.
+    fn needs(&self) -> Needs<'_> {
+        self.format.needs()
     }
 }
 
@@ -117,6 +124,15 @@ struct Found {
     tail: usize,
 }
 
+/// The known line in a line, and the values before clients that were seen on the way.
+struct FoundIn {
+    found: Option<Found>,
+    first_values: FirstPairs,
+}
+
+/// Values before clients, and the clients.
+type FirstPairs = Vec<(Vec<u8>, Vec<u8>)>;
+
 impl Found {
     /// Whether two lines have the same known line inside and the same kinds of parts before it.
     fn has_shape_of(&self, other: &Self) -> bool {
@@ -125,9 +141,11 @@ impl Found {
 }
 
 /// Finds known lines.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Finder {
-    parsers: Vec<LineParser>,
+    /// The parsers of the formats that are read whole, by the numbers of the formats. Each is made when
+    /// it is first needed.
+    parsers: HashMap<usize, LineParser>,
     state: LineState,
     memory: Vec<u8>,
     /// The values before the clients that a format with virtual hosts would take for one.
@@ -136,34 +154,21 @@ pub(super) struct Finder {
     are_forwarded: bool,
 }
 
-impl Default for Finder {
-    fn default() -> Self {
-        let parser = |base: &Base| LineParser::new(Arc::new(base.format.clone()));
-        let parsers = BASES.iter().map(parser).collect();
-        Self {
-            parsers,
-            state: LineState::default(),
-            memory: Vec::new(),
-            first_values: FirstValues::default(),
-            are_forwarded: false,
-        }
-    }
-}
-
 impl Finder {
     /// The formats of lines that are in no known format, but have a known line inside, the most
     /// frequent first.
     pub(super) fn formats<'a>(&mut self, lines: impl Iterator<Item = &'a [u8]>) -> Vec<Format> {
         let lines: Vec<&[u8]> = lines.take(SAMPLE_LINES_MAX).collect();
-        // Whether the value before a client is a virtual host follows from all lines.
         (self.first_values, self.are_forwarded) = (FirstValues::default(), false);
-        for line in &lines {
-            self.find(line);
-        }
+        let mut found = self.find_all(&lines);
+        // Whether the value before a client is a virtual host follows from all lines.
         self.are_forwarded = self.first_values.are_forwarded();
+        if self.are_forwarded {
+            found = self.find_all(&lines);
+        }
         let mut shapes: Vec<Vec<(&[u8], Found)>> = Vec::new();
-        for line in lines {
-            let Some(found) = self.find(line) else { continue };
+        for (line, found) in lines.into_iter().zip(found) {
+            let Some(found) = found else { continue };
             match shapes.iter_mut().find(|lines| lines[0].1.has_shape_of(&found)) {
                 Some(lines) => lines.push((line, found)),
                 None => shapes.push(vec![(line, found)]),
@@ -174,17 +179,39 @@ impl Finder {
         shapes.iter().map(|lines| format_of(&BASES[lines[0].1.base], lines)).collect()
     }
 
+    /// The first known line in each of some lines. A line may be among them several times.
+    fn find_all<'a>(&mut self, lines: &[&'a [u8]]) -> Vec<Option<Found>> {
+        let mut known: HashMap<&'a [u8], FoundIn> = HashMap::new();
+        let find = |line: &&'a [u8]| {
+            let found = known.entry(line).or_insert_with(|| {
+                let mut first_values = Vec::new();
+                let found = self.find(line, &mut first_values);
+                FoundIn { found, first_values }
+            });
+            for (host, client) in &found.first_values {
+                self.first_values.add(host, client);
+            }
+            found.found.clone()
+        };
+        lines.iter().map(find).collect()
+    }
+
     /// The first known line in a line, with something around it. Of several formats at one place,
-    /// the one that reads the most fields.
-    fn find(&mut self, line: &[u8]) -> Option<Found> {
+    /// the one that reads the most fields. Values that may be virtual hosts, and the clients behind them,
+    /// are added to `first_values`.
+    fn find(&mut self, line: &[u8], first_values: &mut FirstPairs) -> Option<Found> {
+        let marks = LineMarks::of(line);
+        let may_have = |base: &Base| marks.have_bytes(&base.needs());
+        let bases: Vec<usize> = (0..BASES.len()).filter(|base| may_have(&BASES[*base])).collect();
         let (mut start, mut head, mut unknown) = (skip_blanks(line, 0), Vec::new(), 0);
         while head.len() <= PARTS_MAX && start <= HEAD_BYTES_MAX && unknown <= UNKNOWN_PARTS_MAX {
-            let best = (0..BASES.len()).filter_map(|base| {
+            let best = bases.iter().filter_map(|&base| {
                 // A line without a client has no proof that it begins after words.
                 if unknown > 0 && !BASES[base].format.fills(Field::Client) {
                     return None;
                 }
-                let (fields, length) = self.read(base, &line[start..], unknown > 0)?;
+                let (fields, length) =
+                    self.read(base, &line[start..], unknown > 0, first_values)?;
                 Some((fields, std::cmp::Reverse(base), start + length))
             });
             if let Some((_, std::cmp::Reverse(base), tail)) = best.max() {
@@ -216,7 +243,13 @@ impl Finder {
     /// Reads a line in a known format. Returns the number of its fields and the offset of its tail.
     /// After words the client must be an address, or the `@` of a socket: a name may be one more of the
     /// words.
-    fn read(&mut self, base: usize, line: &[u8], is_after_words: bool) -> Option<(usize, usize)> {
+    fn read(
+        &mut self,
+        base: usize,
+        line: &[u8],
+        is_after_words: bool,
+        first_values: &mut FirstPairs,
+    ) -> Option<(usize, usize)> {
         let known = &BASES[base];
         let mut record = Record::with_extra_fields(known.format.extra_fields().len());
         let end = match &known.line {
@@ -230,7 +263,8 @@ impl Finder {
                 end
             }
             None => {
-                let parser = &mut self.parsers[base];
+                let new = || LineParser::new(known.format.clone());
+                let parser = self.parsers.entry(base).or_insert_with(new);
                 parser.parse_decoding(line, &mut self.memory, &mut record).ok()?;
                 record.time?;
                 line.len()
@@ -245,10 +279,10 @@ impl Finder {
         if is_named && !host.is_none_or(evidence::is_virtual_host) {
             return None;
         }
-        if host.is_none() && has_urls(known.format) {
+        if host.is_none() && has_urls(&known.format) {
             return None;
         }
-        let begins_with_host = begins_with_host(known.format);
+        let begins_with_host = begins_with_host(&known.format);
         // After words, a name of one label is one more of them.
         if begins_with_host && is_after_words && !host.is_some_and(|host| host.contains(&b'.')) {
             return None;
@@ -256,7 +290,7 @@ impl Finder {
         if let (true, Some(host), Some(client)) =
             (begins_with_host, host, record.text(Field::Client))
         {
-            self.first_values.add(host, client);
+            first_values.push((host.to_vec(), client.to_vec()));
             if self.are_forwarded && is_address(host) {
                 return None;
             }
@@ -283,12 +317,13 @@ fn format_of(base: &Base, lines: &[(&[u8], Found)]) -> Format {
     for (line, found) in lines {
         tails.add(&line[found.start..], found.tail - found.start);
         // A format with virtual hosts has one before the client.
-        let hosts = usize::from(begins_with_host(base.format));
+        let hosts = usize::from(begins_with_host(&base.format));
         let mut words = line[found.start..].split(|byte| *byte == b' ');
         let client = words.nth(hosts).unwrap_or_default();
         heads.add(&line[..found.start], line, client);
     }
-    let tailed = base.definition.and_then(|text| tails.put_after(base.format, text));
-    let format = tailed.unwrap_or_else(|| base.format.clone());
+    let definition = base.definition.as_ref();
+    let tailed = definition.and_then(|text| tails.put_after(&base.format, text));
+    let format = tailed.unwrap_or_else(|| Format::clone(&base.format));
     if heads.is_empty() { format } else { heads.put_before(format) }
 }

@@ -19,7 +19,7 @@ use memchr::memchr;
 
 use super::sampler::MismatchSampler;
 use crate::format::compiled::Format;
-use crate::format::detect::detect;
+use crate::format::detect::{best_of, matching_formats};
 use crate::format::read::log_reader::{LineOutcome, LogReader};
 use crate::line::Lines;
 
@@ -149,9 +149,9 @@ impl FormatDrift {
         let evidence = self.evidence(&bytes[start..], has_majority);
         let known_bytes = self.run_lines.len() + bytes.len() - start;
         let tried_bytes = LOOK_BYTES.min(known_bytes.max(evidence.len()));
-        let detection = detect(evidence);
         // Three quarters have to match, so that a stray line does not decide again.
-        let best = detection.best().filter(|best| best.parsed_lines * 4 >= best.lines * 3);
+        let best = best_of(matching_formats(evidence))
+            .filter(|best| best.parsed_lines * 4 >= best.lines * 3);
         let Some(best) = best else {
             self.pause_bytes = tried_bytes * PAUSE_FACTOR;
             return None;
@@ -160,7 +160,7 @@ impl FormatDrift {
         let pause_bytes = tried_bytes << self.changes.min(DOUBLINGS_MAX);
         let changes = self.changes + 1;
         *self = Self { changes, pause_bytes, ..Self::new(Some(&best.format), 0) };
-        Some(FormatChange { start, format: best.format.clone(), parsed_share })
+        Some(FormatChange { start, format: best.format, parsed_share })
     }
 
     /// The lines to detect a format in: the first of `unparsed`, which may include a directive,

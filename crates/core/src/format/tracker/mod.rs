@@ -39,7 +39,7 @@ use self::drift::{FormatChange, FormatDrift};
 use super::companions::{add_error_logs, companions_of, detected_max, known_companions};
 use super::compiled::line_options::{LineOptions, with_options};
 use super::compiled::{Format, YearOrigin, YearReference};
-use super::detect::detect;
+use super::detect::{best_of, matching_formats};
 use super::placeholder::placeholder;
 use super::read::followed_format::FollowedFormat;
 use crate::schema::RecordKind;
@@ -394,8 +394,7 @@ impl FormatTracker {
     /// Detects the format in a block's first lines. If none matches, the next block is tried: some
     /// logs begin with a page of other text.
     fn detect(&mut self, bytes: &[u8], now_s: i64) -> Option<FormatFinding> {
-        let detection = detect(bytes);
-        let Some(best) = detection.best() else {
+        let Some(best) = best_of(matching_formats(bytes)) else {
             if let State::Unknown(_, tried_bytes) = &mut self.state {
                 *tried_bytes += bytes.len();
             }
@@ -404,7 +403,7 @@ impl FormatTracker {
         let parsed_share = best.parsed_lines as f64 / best.lines.max(1) as f64;
         let companions = companions_of(&best.format, bytes);
         self.companions = self.prepared(companions, now_s);
-        let format = self.prepare(best.format.clone(), now_s);
+        let format = self.prepare(best.format, now_s);
         if self.options.watches_drift {
             self.drift = Some(FormatDrift::new(Some(&format), best.parsed_lines as usize));
         }

@@ -34,6 +34,7 @@ pub(super) const APACHEERROR: Definition = Definition {
     fields: &[Field::Client, Field::Referer, Field::Time],
     extra_fields: &["level", "module", "error", "client_port", "message"],
     parse,
+    needed_bytes: b"[]",
     lacks_year: false,
 };
 
@@ -44,6 +45,7 @@ pub(super) const APACHESYSLOG: Definition = Definition {
     fields: &[Field::Client, Field::Referer],
     extra_fields: APACHEERROR.extra_fields,
     parse: parse_without_time,
+    needed_bytes: b"[]",
     lacks_year: false,
 };
 

@@ -29,6 +29,7 @@ pub(super) const CROWDSEC: Definition = Definition {
     fields: &[Field::Client, Field::Time],
     extra_fields: &["action", "rule", "level", "events", "duration", "message"],
     parse,
+    needed_bytes: b"=\"",
     lacks_year: false,
 };
 

@@ -27,6 +27,8 @@ pub(super) struct Definition {
     /// The function sets them by their index in this list.
     pub(super) extra_fields: &'static [&'static str],
     pub(super) parse: Parse,
+    /// Characters that each line has.
+    pub(super) needed_bytes: &'static [u8],
     /// Whether times have no year.
     pub(super) lacks_year: bool,
 }

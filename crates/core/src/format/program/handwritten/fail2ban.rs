@@ -31,6 +31,7 @@ pub(super) const FAIL2BAN: Definition = Definition {
     fields: &[Field::Client, Field::Time],
     extra_fields: &["action", "rule", "level", "logger", "message"],
     parse,
+    needed_bytes: b"[]:",
     lacks_year: false,
 };
 

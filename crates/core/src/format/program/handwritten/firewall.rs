@@ -40,6 +40,7 @@ pub(super) const FIREWALL: Definition = Definition {
     fields: &[Field::Client, Field::Protocol, Field::Time],
     extra_fields: &["action", "dst-ip", "src-port", "dst-port", "in", "out", "size"],
     parse,
+    needed_bytes: b"=",
     lacks_year: true,
 };
 

@@ -34,6 +34,7 @@ pub(super) const GIN: Definition = Definition {
     ],
     extra_fields: &[],
     parse,
+    needed_bytes: b"[]|",
     lacks_year: false,
 };
 

@@ -56,6 +56,7 @@ pub(super) const HAPROXY: Definition = Definition {
         "captured_headers",
     ],
     parse,
+    needed_bytes: b"[]:/",
     lacks_year: false,
 };
 
@@ -66,6 +67,7 @@ pub(super) const HAPROXYTCP: Definition = Definition {
     fields: &[Field::Client, Field::Bytes, Field::RequestTime, Field::Time],
     extra_fields: &["client_port", "frontend", "backend", "server", "termination_state"],
     parse: parse_tcp,
+    needed_bytes: b"[]:/",
     lacks_year: false,
 };
 

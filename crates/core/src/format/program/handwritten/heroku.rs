@@ -47,6 +47,7 @@ pub(super) const HEROKU: Definition = Definition {
         "tls_version",
     ],
     parse,
+    needed_bytes: b"[]:=",
     lacks_year: false,
 };
 

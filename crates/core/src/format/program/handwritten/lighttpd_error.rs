@@ -24,6 +24,7 @@ pub(super) const LIGHTTPDERROR: Definition = Definition {
     fields: &[Field::Time],
     extra_fields: &["source", "message"],
     parse,
+    needed_bytes: b"():",
     lacks_year: false,
 };
 

@@ -20,6 +20,7 @@ mod nginx_error;
 
 use self::definition::Definition;
 use super::mismatch::Mismatch;
+use super::needs::ByteSet;
 use super::sink::LineState;
 use crate::field::Field;
 use crate::record::Record;
@@ -74,6 +75,11 @@ impl HandwrittenProgram {
         state: &mut LineState,
     ) -> Result<(), Mismatch> {
         (self.0.parse)(line, record, state)
+    }
+
+    /// Characters that each line has.
+    pub(super) fn needed_bytes(self) -> ByteSet {
+        ByteSet::of(self.0.needed_bytes)
     }
 
     /// Whether a request target is among the values.

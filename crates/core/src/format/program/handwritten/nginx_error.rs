@@ -43,6 +43,7 @@ pub(super) const NGINXERROR: Definition = Definition {
     ],
     extra_fields: &["level", "message", "server", "upstream", "zone", "excess"],
     parse,
+    needed_bytes: b"[]/#:",
     lacks_year: false,
 };
 

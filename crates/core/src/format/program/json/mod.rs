@@ -40,6 +40,7 @@ use memchr::memchr;
 use super::keyed::{DecodeBuffer, FoundValues, Keys, MemberSyntax};
 use super::line_program::LineProgram;
 use super::mismatch::{Explanation, Mismatch, Reason};
+use super::needs::{AnyKey, ByteSet, Needs};
 use super::sink::{LineState, Sink};
 use crate::field::Field;
 use crate::record::Record;
@@ -58,6 +59,8 @@ pub(in crate::format) struct JsonProgram {
     copies: Vec<Option<usize>>,
     /// A line must have a value for at least one entry of each list.
     requirements: Vec<Requirement>,
+    /// The keys of the requirements.
+    required_keys: Vec<AnyKey>,
     /// The extra field for the members that have no entry.
     pub(in crate::format) more: Option<usize>,
     /// The extra field for the names of members whose values have the wrong form.
@@ -139,9 +142,29 @@ impl JsonProgram {
             requirements.push(Requirement { entries, is_request: true });
         }
         let keys = Keys::new(entries.iter().map(|entry| entry.path.as_str()));
-        let (more, unread) = (None, None);
-        let (syntax, kind) = (MemberSyntax::Json, RecordKind::Request);
-        Self { syntax, keys, entries, copies, requirements, more, unread, kind }
+        let path = |index: &usize| entries[*index].path.as_str();
+        let any = |one: &Requirement| AnyKey::of(one.entries.iter().map(path));
+        Self {
+            syntax: MemberSyntax::Json,
+            keys,
+            required_keys: requirements.iter().map(any).collect(),
+            entries,
+            copies,
+            requirements,
+            more: None,
+            unread: None,
+            kind: RecordKind::Request,
+        }
+    }
+
+    /// What each line has.
+    pub(in crate::format) fn needs(&self) -> Needs<'_> {
+        let (bytes, keys): (&[u8], _) = match self.syntax {
+            MemberSyntax::Json => (b"{}", &self.required_keys[..]),
+            MemberSyntax::Ltsv => (b":", &[][..]),
+            MemberSyntax::Logfmt => (b"=", &[][..]),
+        };
+        Needs { bytes: ByteSet::of(bytes), keys }
     }
 
     /// Reads a line into an empty record. Texts with escapes are decoded into `decoded`.

@@ -46,15 +46,18 @@ impl FoundValues {
         keys: &Keys,
         entries: usize,
     ) -> Result<ScannedObject, Fault> {
-        self.spans.resize(entries, Span::NONE);
-        self.last.resize(entries, Span::NONE);
         self.alike.clear();
         self.client_text = None;
+        self.others = None;
+        let bits = [&mut self.present, &mut self.nulls, &mut self.repeated];
+        bits.into_iter().for_each(Vec::clear);
+        // Detection tries every format with every line. Those of texts need no room for values.
+        syntax.check_start(line)?;
         for bits in [&mut self.present, &mut self.nulls, &mut self.repeated] {
-            bits.clear();
             bits.resize(entries.div_ceil(64), 0);
         }
-        self.others = None;
+        self.spans.resize(entries, Span::NONE);
+        self.last.resize(entries, Span::NONE);
         syntax.scan(line, &mut Finder { line, keys, found: self })
     }
 

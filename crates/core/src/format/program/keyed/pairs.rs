@@ -9,7 +9,7 @@
 //! objects does. A line with a word that is no pair does not match: it is a text.
 
 use super::keys::Place;
-use super::scan::{Fault, MemberSink, ScannedObject, scan};
+use super::scan::{Fault, MemberSink, ScannedObject, object_start, scan};
 use super::string_end::string_end;
 use crate::format::program::span::Span;
 
@@ -26,6 +26,17 @@ pub(in crate::format) enum MemberSyntax {
 }
 
 impl MemberSyntax {
+    /// Checks the start of a line, as [`Self::scan`] does.
+    ///
+    /// # Errors
+    /// If the line does not begin as one in this syntax.
+    pub(in crate::format) fn check_start(self, line: &[u8]) -> Result<(), Fault> {
+        match self {
+            Self::Json => object_start(line).map(|_| ()),
+            Self::Ltsv | Self::Logfmt => Ok(()),
+        }
+    }
+
     /// Scans a line and passes its scalars to `sink`.
     ///
     /// # Errors

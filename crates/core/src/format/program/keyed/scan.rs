@@ -63,15 +63,8 @@ pub(in crate::format) fn scan(
     line: &[u8],
     sink: &mut impl MemberSink,
 ) -> Result<ScannedObject, Fault> {
-    let mut scanner = Scanner { line, at: 0, member: 0, depth: 0, has_escapes: false, sink };
-    scanner.skip_space();
-    if matches!(scanner.peek(), Some(b'[' | b',')) {
-        scanner.at += 1;
-        scanner.skip_space();
-    }
-    if scanner.peek() != Some(b'{') {
-        return Err(scanner.fault("expected `{`, the start of a JSON object"));
-    }
+    let at = object_start(line)?;
+    let mut scanner = Scanner { line, at, member: 0, depth: 0, has_escapes: false, sink };
     scanner.value(Place::ROOT)?;
     let end = scanner.at;
     for byte in *b",]" {
@@ -83,6 +76,30 @@ pub(in crate::format) fn scan(
         return Err(scanner.fault("expected the end of the line after the JSON object"));
     }
     Ok(ScannedObject { end, has_escapes: scanner.has_escapes })
+}
+
+/// The offset of the object: at the start of the line, or behind the bracket or the comma of the list
+/// that it stands in.
+///
+/// # Errors
+/// If there is none.
+pub(super) fn object_start(line: &[u8]) -> Result<usize, Fault> {
+    let mut at = space_length(line);
+    if matches!(line.get(at), Some(b'[' | b',')) {
+        at += 1;
+        at += space_length(&line[at..]);
+    }
+    match line.get(at) {
+        Some(b'{') => Ok(at),
+        _ => Err(Fault { at, message: "expected `{`, the start of a JSON object" }),
+    }
+}
+
+/// The length of the white space at the start of a text that RFC 8259 allows between tokens.
+#[inline]
+fn space_length(text: &[u8]) -> usize {
+    let is_space = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
+    text.iter().take_while(is_space).count()
 }
 
 /// A scanner of one line. All its methods begin at `at` and move it.
@@ -107,7 +124,7 @@ impl<S: MemberSink> Scanner<'_, S> {
         Fault { at: self.at, message }
     }
 
-    /// Skips the white space that RFC 8259 allows between tokens.
+    /// Skips the white space between tokens.
     fn skip_space(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
             self.at += 1;

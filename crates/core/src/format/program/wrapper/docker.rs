@@ -11,71 +11,61 @@
 //! The driver writes a time too, but it is that of the driver and not of the request, and a line
 //! that has to be unwrapped first has lost it.
 
+use std::sync::LazyLock;
+
 use crate::format::program::keyed::{Keys, MemberSink, Place, scan, unescape};
 use crate::format::program::mismatch::{Mismatch, Reason};
 use crate::format::program::span::Span;
 
-/// Reads the lines of the driver and removes their escapes.
-#[derive(Debug, Clone)]
-pub(in crate::format) struct DockerReader {
-    keys: Keys,
+/// The members that docker writes, but for `attrs`, which has those that its options name.
+static KEYS: LazyLock<Keys> = LazyLock::new(|| Keys::new(["log", "stream", "time"].into_iter()));
+
+/// Whether docker has written a line. Collectors keep its members and add others.
+pub(super) fn is_whole(line: &[u8]) -> bool {
+    let mut members = Members::default();
+    let is_object = scan(line, &mut members).is_ok();
+    is_object && !members.has_others && members.found[..2].iter().all(|span| span.is_some())
 }
 
-impl DockerReader {
-    /// A reader of the keys `log` and `stream`.
-    pub(in crate::format) fn new() -> Self {
-        Self { keys: Keys::new(["log", "stream", "time"].into_iter()) }
+/// Appends the line inside `line` to `text`, without its line end.
+///
+/// # Errors
+/// If the line is not a JSON object, or lacks one of the two keys. `text` may then have been
+/// appended to.
+pub(in crate::format) fn unwrap(line: &[u8], text: &mut Vec<u8>) -> Result<(), Mismatch> {
+    let mut members = Members::default();
+    let object = scan(line, &mut members)
+        .map_err(|fault| Mismatch::new(fault.at, Reason::Json(fault.message)))?;
+    let [log, stream, _] = members.found;
+    if !log.is_some() || !stream.is_some() {
+        let reason = "expected the keys `log` and `stream` of a line of docker";
+        return Err(Mismatch::new(object.end, Reason::Form(reason)));
     }
-
-    fn members(&self) -> Members<'_> {
-        Members { keys: &self.keys, found: [Span::NONE; 3], has_others: false }
-    }
-
-    /// Whether docker has written a line. Collectors keep its members and add others.
-    pub(in crate::format) fn is_whole(&self, line: &[u8]) -> bool {
-        let mut members = self.members();
-        let is_object = scan(line, &mut members).is_ok();
-        is_object && !members.has_others && members.found[..2].iter().all(|span| span.is_some())
-    }
-
-    /// Appends the line inside `line` to `text`, without its line end.
-    ///
-    /// # Errors
-    /// If the line is not a JSON object, or lacks one of the two keys. `text` may then have been
-    /// appended to.
-    pub(in crate::format) fn unwrap(
-        &self,
-        line: &[u8],
-        text: &mut Vec<u8>,
-    ) -> Result<(), Mismatch> {
-        let mut members = self.members();
-        let object = scan(line, &mut members)
-            .map_err(|fault| Mismatch::new(fault.at, Reason::Json(fault.message)))?;
-        let [log, stream, _] = members.found;
-        if !log.is_some() || !stream.is_some() {
-            let reason = "expected the keys `log` and `stream` of a line of docker";
-            return Err(Mismatch::new(object.end, Reason::Form(reason)));
+    let start = text.len();
+    unescape(log.of(line), |part| text.extend_from_slice(part));
+    for line_end in [b'\n', b'\r'] {
+        if text.len() > start && text.last() == Some(&line_end) {
+            text.pop();
         }
-        let start = text.len();
-        unescape(log.of(line), |part| text.extend_from_slice(part));
-        for line_end in [b'\n', b'\r'] {
-            if text.len() > start && text.last() == Some(&line_end) {
-                text.pop();
-            }
-        }
-        Ok(())
     }
+    Ok(())
 }
 
 /// The members of a line.
-struct Members<'a> {
-    keys: &'a Keys,
+struct Members {
+    keys: &'static Keys,
     found: [Span; 3],
-    /// Whether there are members that docker does not write; `attrs` has those that its options name.
+    /// Whether there are members that docker does not write.
     has_others: bool,
 }
 
-impl MemberSink for Members<'_> {
+impl Default for Members {
+    fn default() -> Self {
+        Self { keys: &KEYS, found: [Span::NONE; 3], has_others: false }
+    }
+}
+
+impl MemberSink for Members {
     fn below(&mut self, object: Place, key: &[u8]) -> Place {
         self.has_others |=
             object == Place::ROOT && !matches!(key, b"log" | b"stream" | b"time" | b"attrs");
@@ -93,11 +83,11 @@ impl MemberSink for Members<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::DockerReader;
+    use super::unwrap;
 
     fn unwrapped(line: &str) -> Option<String> {
         let mut text = Vec::new();
-        DockerReader::new().unwrap(line.as_bytes(), &mut text).ok()?;
+        unwrap(line.as_bytes(), &mut text).ok()?;
         Some(String::from_utf8(text).expect("UTF-8"))
     }
 

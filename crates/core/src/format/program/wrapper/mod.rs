@@ -8,10 +8,8 @@
 //! What the wrapper knows beside the line is kept if it is useful: syslog's host and program as
 //! extra fields, and the time for lines that have none.
 
-mod docker;
+pub(in crate::format) mod docker;
 pub(in crate::format) mod syslog;
-
-pub(in crate::format) use docker::DockerReader;
 
 use crate::format::program::mismatch::{Mismatch, Reason};
 use crate::record::Record;
@@ -129,7 +127,7 @@ impl Wrapper {
         match self {
             Self::Syslog => syslog::read(line).is_ok(),
             Self::Cri => cri(line).is_ok(),
-            Self::Docker => DockerReader::new().is_whole(line),
+            Self::Docker => docker::is_whole(line),
         }
     }
 
@@ -140,7 +138,7 @@ impl Wrapper {
             Self::Cri => cri(line).ok()?.0,
             Self::Docker => {
                 let mut text = Vec::new();
-                DockerReader::new().unwrap(line, &mut text).ok()?;
+                docker::unwrap(line, &mut text).ok()?;
                 return Some(text);
             }
         };
