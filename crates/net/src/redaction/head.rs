@@ -5,7 +5,8 @@ use std::fmt::Write;
 use hyper::header::HeaderMap;
 use hyper::{Request, Response};
 
-use super::value::{redact_value, shown_target};
+use super::target::shown_target;
+use super::value::redact_value;
 
 /// Returns the head of a request as text without secrets, one line for each field. Names are in
 /// lower case.

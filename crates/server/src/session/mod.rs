@@ -1,6 +1,7 @@
 //! A session: a data set, its id, its files and its users.
 
 mod export_lengths;
+mod presence;
 mod sharing;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,7 +9,6 @@ use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::time::Instant;
 use weir_core::{PatternAccount, PatternBudget};
 use weir_ingest::{DataSet, FormatChoice, Pipeline, ReadTotals, TotalMemory};
 use weir_sync::Lock;
@@ -20,6 +20,8 @@ use crate::options::{Remedies, ServerOptions};
 use crate::refusal::Refusal;
 use crate::turns::{ServerTurns, SessionTurns};
 pub(crate) use export_lengths::ExportLengths;
+use presence::Presence;
+pub(crate) use presence::{Access, Lifetime};
 pub(crate) use sharing::{MadeView, SharedAnswer};
 use sharing::{SharedAnswers, ViewMemory};
 
@@ -40,17 +42,6 @@ pub(crate) fn pattern_account(memory_bytes_max: usize) -> Arc<PatternAccount> {
     Arc::new(PatternAccount::new(memory_bytes_max / PATTERN_SHARE))
 }
 
-/// How long a session is kept while it has no users.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lifetime {
-    /// For the grace time.
-    Grace,
-    /// Until it was first viewed, and then for the grace time.
-    UntilViewed,
-    /// Until it is ended by a request or with the server.
-    Pinned,
-}
-
 /// Why a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EndCause {
@@ -58,13 +49,6 @@ pub(crate) enum EndCause {
     Request,
     /// The server is being stopped.
     Stop,
-}
-
-/// How a user uses a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Access {
-    View,
-    Upload,
 }
 
 #[derive(Debug)]
@@ -95,14 +79,6 @@ pub(crate) struct Session {
     presence: watch::Sender<Presence>,
     /// `None` until the session has ended.
     end_cause: watch::Sender<Option<EndCause>>,
-}
-
-#[derive(Debug)]
-struct Presence {
-    users: usize,
-    lifetime: Lifetime,
-    /// When the last user left; at first, when the session was created.
-    unused_since: Instant,
 }
 
 impl Session {
@@ -142,11 +118,7 @@ impl Session {
             view_memory,
             export_lengths: ExportLengths::default(),
             patterns: [pattern_account(settings.memory_bytes_max), turns.patterns.clone()],
-            presence: watch::Sender::new(Presence {
-                users: 0,
-                lifetime,
-                unused_since: Instant::now(),
-            }),
+            presence: watch::Sender::new(Presence::new(lifetime)),
             end_cause: watch::Sender::new(None),
         }
     }
@@ -254,64 +226,10 @@ impl Session {
         }
     }
 
-    /// Counts a user until the returned value is dropped.
-    pub(crate) fn enter(self: &Arc<Self>, access: Access) -> UserGuard {
-        self.presence.send_modify(|presence| {
-            presence.users += 1;
-            if access == Access::View && presence.lifetime == Lifetime::UntilViewed {
-                presence.lifetime = Lifetime::Grace;
-            }
-        });
-        UserGuard(self.clone())
-    }
-
-    /// Returns the number of pages and uploads that use the session.
-    pub(crate) fn users(&self) -> usize {
-        self.presence.borrow().users
-    }
-
-    /// Returns whether a program fills the session.
-    pub(crate) fn is_pinned(&self) -> bool {
-        self.presence.borrow().lifetime == Lifetime::Pinned
-    }
-
-    /// Returns since when the session has had no user; `None` if it has one or is pinned.
-    pub(crate) fn unused_since(&self) -> Option<Instant> {
-        let presence = self.presence.borrow();
-        let is_unused = presence.users == 0 && presence.lifetime != Lifetime::Pinned;
-        is_unused.then_some(presence.unused_since)
-    }
-
     /// Returns the name of its first source, for messages.
     pub(crate) fn name(&self) -> String {
         let sources = self.data().map(|data| data.sources()).unwrap_or_default();
         sources.first().map_or_else(String::new, |source| source.name().to_owned())
-    }
-
-    /// Sets the lifetime to the grace time.
-    pub(crate) fn release(&self) {
-        self.presence.send_modify(|presence| presence.lifetime = Lifetime::Grace);
-    }
-
-    /// Waits until the session has had no user for the grace time, or is ended.
-    pub(crate) async fn unused_for(&self, grace: Duration) {
-        let mut presence = self.presence.subscribe();
-        let is_unused =
-            |presence: &Presence| presence.users == 0 && presence.lifetime == Lifetime::Grace;
-        let unused = async {
-            loop {
-                // Waiting cannot fail, because the sender lives in `self`.
-                let _ = presence.wait_for(is_unused).await;
-                let used = presence.wait_for(|presence| !is_unused(presence));
-                if tokio::time::timeout(grace, used).await.is_err() {
-                    return;
-                }
-            }
-        };
-        tokio::select! {
-            () = unused => {}
-            () = self.ended() => {}
-        }
     }
 
     /// Waits until the session is ended.
@@ -389,18 +307,5 @@ impl Session {
 
     fn lock_files(&self) -> MutexGuard<'_, Vec<Arc<UploadedFile>>> {
         self.files.lock()
-    }
-}
-
-/// Counts one user of a session.
-#[derive(Debug)]
-pub(crate) struct UserGuard(Arc<Session>);
-
-impl Drop for UserGuard {
-    fn drop(&mut self) {
-        self.0.presence.send_modify(|presence| {
-            presence.users -= 1;
-            presence.unused_since = Instant::now();
-        });
     }
 }
