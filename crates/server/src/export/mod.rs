@@ -32,7 +32,7 @@ use crate::export_form::Form;
 use crate::refusal::Refusal;
 use crate::response;
 use crate::session::{Access, Session};
-use crate::turns::{Effort, StopOnDrop, Turn, Viewer};
+use crate::turns::{Effort, ExportTurn, StopOnDrop, Viewer};
 use file_name::file_name;
 use line_export::LineExport;
 use sending::{Destination, PartSource};
@@ -216,7 +216,7 @@ impl Export {
     async fn whole(
         self: &Arc<Self>,
         effort: Effort,
-        turn: Turn,
+        turn: ExportTurn,
     ) -> Result<Response<Body>, Refusal> {
         let body = self.send(self.rows(effort).await?, WHOLE, turn);
         self.response(StatusCode::OK, body, self.known_length())
@@ -228,7 +228,7 @@ impl Export {
         self: &Arc<Self>,
         effort: Effort,
         range: ByteRange,
-        turn: Turn,
+        turn: ExportTurn,
     ) -> Result<Response<Body>, Refusal> {
         let total = match self.known_length() {
             Some(total) => total,
@@ -253,15 +253,14 @@ impl Export {
     }
 
     /// Sends a range of the bytes in its own task, which holds the turn and the session.
-    fn send(self: &Arc<Self>, rows: Rows, range: Range<u64>, turn: Turn) -> Body {
+    fn send(self: &Arc<Self>, rows: Rows, range: Range<u64>, turn: ExportTurn) -> Body {
         let (sender, body) = Body::channel(QUEUE_BYTES_MAX);
         let (export, user) = (self.clone(), self.session.enter(Access::View));
         tokio::spawn(EXPORT.observe(TaskName::Unnamed, async move {
-            let waiting = || export.session.turns().exports_waiting();
             let client = &export.client;
             client.limit_bytes_ahead();
             let (taken_bytes, cut_off) = (|| client.taken_bytes(), || client.cut_off());
-            let destination = Destination { sender, taken_bytes, waiting, cut_off };
+            let destination = Destination { sender, taken_bytes, turn, cut_off };
             let total = tokio::select! {
                 total = sending::send(rows.parts, range, destination) => total,
                 () = export.session.ended() => None,
@@ -269,7 +268,7 @@ impl Export {
             if let Some(total) = total {
                 export.keep_length(total);
             }
-            drop((turn, user, rows.stop));
+            drop((user, rows.stop));
         }));
         body
     }

@@ -16,6 +16,7 @@ use weir_observe::task::{TaskKind, TaskName};
 use weir_query::RowExport;
 
 use crate::refusal::Refusal;
+use crate::turns::ExportTurn;
 
 /// A source of a file's parts.
 pub(super) trait PartSource: Send + 'static {
@@ -38,24 +39,23 @@ impl PartSource for RowExport<DataSet> {
     }
 }
 
-/// An export whose client takes nothing for this time ends if another one waits for its turn. The
+/// An export whose client takes nothing for this time ends if another one waits for its place. The
 /// client can ask for the rest.
 ///
 /// A system tells that its reader has taken bytes once there is room for a packet, which has 64 KiB on
 /// the same machine: of a client that reads 50 kB a second, this was seen every 1.0 to 1.7 s.
 const UNREAD_MAX: Duration = Duration::from_secs(3);
 
-/// How often a wait for a client looks whether others wait.
+/// How often a wait for a client looks whether others wait. If one waits for a turn, it gets it then.
 const UNREAD_CHECK: Duration = Duration::from_millis(100);
 
-/// Where an export is sent, and who else wants to send one.
-pub(super) struct Destination<A, T, C> {
+/// Where an export is sent.
+pub(super) struct Destination<T, C> {
     pub(super) sender: BodySender,
+    pub(super) turn: ExportTurn,
     /// The bytes that the client has taken so far; `None` if only whole parts can be counted.
     pub(super) taken_bytes: T,
-    /// The number of other exports that wait for their turns.
-    pub(super) waiting: A,
-    /// Ends the connection to a client that leaves bytes untaken while another export is awaited.
+    /// Ends the connection to a client that leaves bytes untaken while another export wants its place.
     pub(super) cut_off: C,
 }
 
@@ -64,13 +64,17 @@ pub(super) struct Destination<A, T, C> {
 pub(super) async fn send(
     mut parts: impl PartSource,
     range: Range<u64>,
-    destination: Destination<impl Fn() -> usize, impl Fn() -> Option<u64>, impl Fn()>,
+    destination: Destination<impl Fn() -> Option<u64>, impl Fn()>,
 ) -> Option<u64> {
-    let Destination { sender, taken_bytes, waiting, cut_off } = destination;
+    let Destination { sender, mut turn, taken_bytes, cut_off } = destination;
     let mut at = 0;
     while at < range.end {
+        let next = async {
+            turn.resume().await;
+            next(parts).await
+        };
         let next = tokio::select! {
-            next = next(parts) => next,
+            next = next => next,
             // Nothing is sent before the range begins, so a failed send cannot reveal that the
             // client has gone.
             () = sender.closed() => return None,
@@ -97,7 +101,8 @@ pub(super) async fn send(
             if now != taken {
                 (taken, since) = (now, Instant::now());
             }
-            if since.elapsed() >= UNREAD_MAX && waiting() > 0 {
+            turn.give_way();
+            if since.elapsed() >= UNREAD_MAX && turn.promise_place() {
                 cut_off();
                 return None;
             }
@@ -139,13 +144,15 @@ async fn next<P: PartSource>(mut parts: P) -> Result<(Option<Vec<u8>>, P), Refus
 mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::time::Duration;
 
     use http_body_util::BodyExt;
     use tokio::time::{Instant, timeout};
     use weir_net::{Body, BodySender};
 
-    use super::{Destination, PartSource, UNREAD_MAX, length, send};
+    use super::{Destination, PartSource, UNREAD_CHECK, UNREAD_MAX, length, send};
     use crate::refusal::Refusal;
+    use crate::turns::{ExportTurn, ExportTurns};
 
     /// A file of parts of different lengths, including empty ones.
     struct Parts(std::vec::IntoIter<Vec<u8>>);
@@ -178,11 +185,14 @@ mod tests {
         }
     }
 
-    fn alone(
-        sender: BodySender,
-    ) -> Destination<impl Fn() -> usize, impl Fn() -> Option<u64>, impl Fn()> {
+    async fn alone(sender: BodySender) -> Destination<impl Fn() -> Option<u64>, impl Fn()> {
         let cut_off = || unreachable!("nobody waits");
-        Destination { sender, taken_bytes: || None, waiting: || 0, cut_off }
+        Destination { sender, turn: turn_wanted_by(0).await, taken_bytes: || None, cut_off }
+    }
+
+    /// The turn and the place of an export, of which the place is wanted by others.
+    async fn turn_wanted_by(waiting: usize) -> ExportTurn {
+        ExportTurns::contested(1, waiting).await.remove(0)
     }
 
     impl Endless {
@@ -207,14 +217,14 @@ mod tests {
         for start in 0..21 {
             for end in start + 1..=21 {
                 let (sender, body) = Body::channel(1 << 10);
-                let sent = send(Parts::new(), start..end, alone(sender)).await;
+                let sent = send(Parts::new(), start..end, alone(sender).await).await;
                 assert_eq!(sent, None, "the rest was not made");
                 let bytes = body.collect().await.expect("it is whole").to_bytes();
                 assert_eq!(bytes, whole[start as usize..end as usize], "{start}..{end}");
             }
         }
         let (sender, body) = Body::channel(1 << 10);
-        assert_eq!(send(Parts::new(), 0..u64::MAX, alone(sender)).await, Some(21));
+        assert_eq!(send(Parts::new(), 0..u64::MAX, alone(sender).await).await, Some(21));
         assert_eq!(body.collect().await.expect("it is whole").to_bytes(), whole);
     }
 
@@ -222,7 +232,8 @@ mod tests {
     async fn a_client_that_goes_ends_the_work() {
         let parts = Endless::default();
         let (sender, body) = Body::channel(1 << 10);
-        let skipping = tokio::spawn(send(parts.clone(), u64::MAX - 1..u64::MAX, alone(sender)));
+        let alone = alone(sender).await;
+        let skipping = tokio::spawn(send(parts.clone(), u64::MAX - 1..u64::MAX, alone));
         parts.made(9).await;
         drop(body);
         assert_eq!(skipping.await.expect("no panic"), None);
@@ -241,8 +252,8 @@ mod tests {
             let (sender, body) = Body::channel(1 << 10);
             let is_cut = AtomicBool::new(false);
             let cut_off = || is_cut.store(true, Ordering::SeqCst);
-            let destination =
-                Destination { sender, taken_bytes: || None, waiting: || waiting, cut_off };
+            let turn = turn_wanted_by(waiting).await;
+            let destination = Destination { sender, turn, taken_bytes: || None, cut_off };
             let sending = send(Endless::default(), 0..u64::MAX, destination);
             let begun = Instant::now();
             let ended = timeout(30 * UNREAD_MAX, sending).await;
@@ -258,20 +269,40 @@ mod tests {
         }
     }
 
+    /// It goes on when the other export has ended, and its client reads.
+    #[tokio::test(start_paused = true)]
+    async fn an_export_waits_only_until_another_is_not_read() {
+        let (turn, next) = ExportTurns::with_one_turn().await;
+        let (sender, mut body) = Body::channel(1 << 10);
+        let cut_off = || unreachable!("nobody waits for its place");
+        let destination = Destination { sender, turn, taken_bytes: || None, cut_off };
+        let parts = Endless::default();
+        let begun = Instant::now();
+        let sending = tokio::spawn(send(parts.clone(), 0..u64::MAX, destination));
+        let next = next.await.expect("no panic");
+        let waited = begun.elapsed();
+        assert!((UNREAD_CHECK..2 * UNREAD_CHECK).contains(&waited), "{waited:?}");
+        // What was made is taken, but no more is made.
+        let made = parts.0.load(Ordering::SeqCst);
+        while timeout(Duration::from_secs(1), body.frame()).await.is_ok() {}
+        assert_eq!(parts.0.load(Ordering::SeqCst), made);
+        drop(next);
+        assert!(body.frame().await.is_some_and(|frame| frame.is_ok()));
+        drop(body);
+        assert_eq!(sending.await.expect("no panic"), None);
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_client_that_takes_a_part_in_pieces_is_not_cut_off() {
         let (sender, body) = Body::channel(1 << 10);
-        let (begun, waiting) = (Instant::now(), || 1);
+        let turn = turn_wanted_by(1).await;
+        let begun = Instant::now();
         // A piece every 1.9 s, for a minute.
         let taken_bytes = || Some((begun.elapsed().as_secs_f64() / 1.9).min(30.0) as u64);
         let is_cut = AtomicBool::new(false);
         let cut_off = || is_cut.store(true, Ordering::SeqCst);
-        send(
-            Endless::default(),
-            0..u64::MAX,
-            Destination { sender, taken_bytes, waiting, cut_off },
-        )
-        .await;
+        send(Endless::default(), 0..u64::MAX, Destination { sender, turn, taken_bytes, cut_off })
+            .await;
         let time_s = begun.elapsed().as_secs_f64();
         assert!(is_cut.into_inner() && f64::abs(time_s - 60.0) < 0.3, "{time_s}");
         drop(body);
@@ -282,7 +313,7 @@ mod tests {
         const QUEUE_BYTES: usize = 10 * PART_BYTES;
         let parts = Endless::default();
         let (sender, mut body) = Body::channel(QUEUE_BYTES);
-        let sending = tokio::spawn(send(parts.clone(), 0..u64::MAX, alone(sender)));
+        let sending = tokio::spawn(send(parts.clone(), 0..u64::MAX, alone(sender).await));
         let mut taken = 0;
         for _ in 0..200 {
             // While the client does not read, the work continues until the queue is full.

@@ -1,10 +1,11 @@
 //! Limits how many answers are computed at once, and for how long.
 
 mod cancellation;
+mod export_turns;
 mod running_work;
 mod turn_limit;
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -15,9 +16,10 @@ use weir_observe::task::{TaskKind, TaskName};
 use weir_sync::Lock;
 
 pub(crate) use self::cancellation::{CancelOnDrop, Cancellation, Checked, StopOnDrop};
+use self::export_turns::ServerExports;
+pub(crate) use self::export_turns::{ExportTurn, ExportTurns};
 use self::running_work::RunningWork;
-pub(crate) use self::turn_limit::Turn;
-use self::turn_limit::{TurnLimit, Waiting};
+use self::turn_limit::{Turn, TurnLimit};
 use crate::refusal::Refusal;
 use crate::server_views::ServerViews;
 use crate::view_work::ViewWork;
@@ -47,11 +49,6 @@ const SHORT_EXPRESSIONS_MAX: usize = 4;
 /// are separate from answers, so that a new question can replace one that takes long.
 const CHECKS_MAX: usize = 2;
 const SESSION_CHECKS_MAX: usize = 1;
-
-/// The maximum number of exports that are sent at once, for all sessions and for one. An export
-/// mostly waits for its client, and holds a snapshot of the data.
-const EXPORTS_MAX: usize = 16;
-const SESSION_EXPORTS_MAX: usize = 8;
 
 /// The maximum number of replays at once over lines that pages send, for all sessions and for one.
 /// They take as long as their pages, which are not waited for in other turns. A page that sends
@@ -110,9 +107,7 @@ pub(crate) struct ServerTurns {
     long: Arc<Semaphore>,
     short_checks: Arc<Semaphore>,
     long_checks: Arc<Semaphore>,
-    exports: Arc<Semaphore>,
-    /// How many exports that have the turn of their session wait for one of the server.
-    exports_waiting: Arc<AtomicUsize>,
+    exports: ServerExports,
     replays: Arc<Semaphore>,
     pub(crate) views: ServerViews,
     /// The memory of the patterns of rules.
@@ -130,8 +125,7 @@ impl ServerTurns {
             long: turns(LONG_ANSWERS_MAX),
             short_checks: turns(CHECKS_MAX),
             long_checks: turns(CHECKS_MAX),
-            exports: turns(EXPORTS_MAX),
-            exports_waiting: Arc::default(),
+            exports: ServerExports::default(),
             replays: turns(REPLAYS_MAX),
             views: ServerViews::default(),
             patterns,
@@ -149,11 +143,7 @@ pub(crate) struct SessionTurns {
     long: TurnLimit,
     short_checks: TurnLimit,
     long_checks: TurnLimit,
-    exports: TurnLimit,
-    /// How many exports wait for a turn of this session.
-    exports_waiting: Arc<AtomicUsize>,
-    /// How many of all sessions wait for a turn of the server.
-    server_exports_waiting: Arc<AtomicUsize>,
+    exports: Arc<ExportTurns>,
     replays: TurnLimit,
     /// The number of the session.
     number: u64,
@@ -175,9 +165,7 @@ impl SessionTurns {
             long: TurnLimit::new(&server.long, SESSION_LONG_ANSWERS_MAX),
             short_checks: TurnLimit::new(&server.short_checks, SESSION_CHECKS_MAX),
             long_checks: TurnLimit::new(&server.long_checks, SESSION_CHECKS_MAX),
-            exports: TurnLimit::new(&server.exports, SESSION_EXPORTS_MAX),
-            exports_waiting: Arc::default(),
-            server_exports_waiting: server.exports_waiting.clone(),
+            exports: ExportTurns::new(&server.exports),
             replays: TurnLimit::new(&server.replays, SESSION_REPLAYS_MAX),
             number,
             views: server.views.clone(),
@@ -265,19 +253,9 @@ impl SessionTurns {
         self.view_work.get_or_init(|| self.views.join(self.number))
     }
 
-    /// Waits for a turn for an export.
-    pub(crate) async fn export_turn(&self) -> Turn {
-        let waiting = Waiting::begin(&self.exports_waiting);
-        let session = self.exports.session_turn().await;
-        drop(waiting);
-        let _waiting = Waiting::begin(&self.server_exports_waiting);
-        [None, session, self.exports.server_turn().await]
-    }
-
-    /// Returns the number of exports that wait for a turn that one of this session may hold.
-    pub(crate) fn exports_waiting(&self) -> usize {
-        let counts = [&self.exports_waiting, &self.server_exports_waiting];
-        counts.iter().map(|count| count.load(Ordering::Relaxed)).sum()
+    /// Waits for a place and a turn for an export.
+    pub(crate) async fn export_turn(&self) -> ExportTurn {
+        self.exports.begin().await
     }
 
     /// Checks a question, which may compile large expressions. Short checks do not wait for long

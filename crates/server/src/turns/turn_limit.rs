@@ -1,31 +1,14 @@
 //! Turns of one kind of work, which are limited in all sessions and in each.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The limits of one kind of work: in all sessions, and in this one.
 #[derive(Debug)]
 pub(super) struct TurnLimit {
-    server: Arc<Semaphore>,
+    pub(super) server: Arc<Semaphore>,
     pub(super) session: Arc<Semaphore>,
-}
-
-/// Something that waits for a turn, until it is dropped.
-pub(super) struct Waiting(Arc<AtomicUsize>);
-
-impl Waiting {
-    pub(super) fn begin(count: &Arc<AtomicUsize>) -> Self {
-        count.fetch_add(1, Ordering::Relaxed);
-        Self(count.clone())
-    }
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 /// The permission for one piece of work, until it is dropped.
@@ -39,15 +22,8 @@ impl TurnLimit {
     /// Waits for a turn, in order of arrival. It always gets one, because the semaphores are never
     /// closed.
     pub(super) async fn turn(&self) -> Turn {
-        [None, self.session_turn().await, self.server_turn().await]
-    }
-
-    pub(super) async fn session_turn(&self) -> Option<OwnedSemaphorePermit> {
-        self.session.clone().acquire_owned().await.ok()
-    }
-
-    pub(super) async fn server_turn(&self) -> Option<OwnedSemaphorePermit> {
-        self.server.clone().acquire_owned().await.ok()
+        let acquire = |turns: &Arc<Semaphore>| turns.clone().acquire_owned();
+        [None, acquire(&self.session).await.ok(), acquire(&self.server).await.ok()]
     }
 
     /// Waits for a turn of a viewer, who must have no other of the kind.
