@@ -5,6 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::time::Duration;
 
 use weir_ingest::{Retention, TotalMemory};
 use weir_net::socket::{Address, ConnectionBudget, ConnectionLimit, Listener, reserve_connections};
@@ -19,6 +20,10 @@ use crate::refusal::Refusal;
 use crate::routes;
 use crate::session::Lifetime;
 use crate::statistics::ServerCounts;
+
+/// How long connections may take to end after a stop. Together with what the program then waits for, a
+/// stop takes less than 2 s.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// A server that listens on its sockets but does not accept connections yet.
 #[derive(Debug)]
@@ -74,8 +79,11 @@ impl Server {
         let listeners = listen(&mut options).await?;
         let guard = guard(&listeners, options.public_url.clone());
         let budget = reserve_connections(options.connections_max);
-        let limits =
-            ServeOptions { connections_max: budget.connections_max, ..ServeOptions::default() };
+        let limits = ServeOptions {
+            connections_max: budget.connections_max,
+            grace_period: GRACE,
+            ..ServeOptions::default()
+        };
         let net = weir_net::Server::new(listeners).with_options(limits);
         let hub = Hub::new(options, guard);
         Ok(Self { net, hub, budget })
@@ -144,7 +152,7 @@ impl Server {
     }
 
     /// Serves until `shutdown` resolves. Then ends every session, closes WebSockets with code
-    /// 1001, and finishes pending requests, for at most a few seconds.
+    /// 1001, and finishes pending requests, for at most a second.
     pub async fn serve(self, shutdown: impl Future<Output = ()> + Send) {
         self.run(pin!(shutdown)).await;
     }

@@ -31,7 +31,7 @@ const SHUTDOWN_WAIT: Duration = Duration::from_millis(200);
 
 /// How long work on answers may take to notice that the server has ended. The process does not wait
 /// for what takes longer.
-const WORK_END_TIMEOUT: Duration = Duration::from_secs(1);
+const WORK_END_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A page whose server listens, but does not serve yet.
 pub(crate) struct Page {

@@ -53,6 +53,7 @@ mod self_signed;
 mod served;
 #[cfg(unix)]
 mod sockets;
+mod stop;
 mod stopped;
 mod streams;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
