@@ -121,9 +121,10 @@ impl<D: Snapshots> Evaluator<D> {
     /// Returns the memory of all answers, current and kept, in bytes. An answer that several
     /// evaluators share counts for each of them.
     pub fn total_memory_bytes(&self) -> usize {
-        let before = self.before.as_ref().map_or(0, Counter::total_memory_bytes);
+        let others = [&self.before, &self.unfiltered].into_iter().flatten();
         let overlay = self.overlay.as_ref().map_or(0, Overlay::total_memory_bytes);
-        self.now.total_memory_bytes() + before + overlay
+        let others = others.map(Counter::total_memory_bytes).sum::<usize>();
+        self.now.total_memory_bytes() + overlay + others
     }
 
     /// Counts the new records and answers. Returns `None` if `abandoned` became true; the counts of
@@ -283,4 +284,31 @@ pub(crate) fn retarget<D: Snapshots>(
         *counter = counter.change(query).map_err(|_| Interruption::Abandoned)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
+
+    use super::*;
+
+    #[test]
+    fn the_memory_of_unfiltered_counts_is_counted() {
+        let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
+        let pipeline = Pipeline::start(&PipelineOptions::new(1, Retention::Segments), data.clone());
+        let mut log = pipeline.source("access.log", None, FormatChoice::Detect);
+        let line = b"192.0.2.7 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 404 17\n";
+        log.write_all(line).expect("room for the line");
+        log.finish(SourceEnd::Done).expect("room for the line");
+        pipeline.finish();
+        let query = Query { conditions: vec!["status=404".to_owned()], ..Query::default() };
+        let query = ParsedQuery::parse(&query).expect("a query");
+        let mut evaluator = Evaluator::new(data, query, 1).expect("a query for this data");
+        evaluator.answer(&AtomicBool::new(false)).expect("an answer");
+        let unfiltered = evaluator.unfiltered.as_ref().expect("there is a condition");
+        let (own, unfiltered) =
+            (evaluator.now.total_memory_bytes(), unfiltered.total_memory_bytes());
+        assert!(unfiltered > 0);
+        assert_eq!(evaluator.total_memory_bytes(), own + unfiltered);
+    }
 }

@@ -225,10 +225,16 @@ impl SharedAnswer {
                 let mut held = held.lock();
                 let (state, room, turn) = &mut *held;
                 let started = Instant::now();
+                // The work, and what others have sent or dropped meanwhile, takes memory at another
+                // place than this work may find free.
+                let returns = || turn.is_some() && owner.view_memory().is_crowded();
+                if returns() {
+                    owner.return_memory();
+                }
                 let made =
                     answer.make(state, room, &owner, &data, previous.as_deref(), should_stop);
                 answer.is_long.store(started.elapsed() > SHORT_TURN, Ordering::Relaxed);
-                if turn.is_some() && owner.view_memory().is_crowded() {
+                if returns() {
                     // Each thread that made a view would keep the memory of its work.
                     owner.return_memory();
                 }
