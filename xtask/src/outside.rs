@@ -107,7 +107,9 @@ pub(crate) fn services() -> Outcome {
 /// Spans by the schema of OpenTelemetry. A collector itself takes minutes to compile.
 pub(crate) fn otlp() -> Outcome {
     let found = python::with(&python::OTLP).map(|path| Some(("OTLP_PYTHON", path)));
-    Tests::of("opentelemetry-proto", "weir-gateway", "otlp::").run(found)
+    Tests::of("opentelemetry-proto", "weir-gateway", "otlp::the_schema").run(found)?;
+    let found = peers::collector().map(|()| Some(("PEERS_FOLDER", peers::folder())));
+    Tests::of("a collector of OpenTelemetry", "weir-gateway", "otlp::a_collector").run(found)
 }
 
 /// The units of the documentation.

@@ -1,5 +1,5 @@
 //! Clients and servers of other implementations on both sides of the gateway: Express by npm, Tomcat
-//! by Maven, and programs in Go.
+//! by Maven, programs in Go, and a collector of OpenTelemetry.
 
 use std::fs;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ pub(crate) fn folder() -> PathBuf {
 /// # Errors
 /// None: the tests with it are skipped then.
 pub(crate) fn install() -> Outcome {
-    for installed in [express(), tomcat(), go()] {
+    for installed in [express(), tomcat(), go(), collector()] {
         if let Err(why) = installed {
             println!("{why}");
         }
@@ -82,4 +82,15 @@ pub(crate) fn go() -> Outcome {
             .map_err(|error| format!("the programs in Go cannot be built: {error}"))?;
     }
     Ok(())
+}
+
+/// A collector of OpenTelemetry, which Go builds of its modules.
+///
+/// # Errors
+/// If there is no Go, or the modules cannot be had.
+pub(crate) fn collector() -> Outcome {
+    let source = root().join("crates/gateway/tests/integration/peers/collector");
+    let mut go = command("go", &["build", "-o"]);
+    execute(go.arg(folder().join("collector")).arg(".").current_dir(source))
+        .map_err(|error| format!("the collector of OpenTelemetry cannot be built: {error}").into())
 }

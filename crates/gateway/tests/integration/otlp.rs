@@ -1,10 +1,13 @@
-//! The spans of the gateway, read by the schema of OpenTelemetry itself.
+//! The spans of the gateway, read by the schema of OpenTelemetry itself and by its collector.
 
-use std::io::Write;
-use std::process::{Command, Stdio};
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 
 use crate::backends::{Backend, answer_with};
-use crate::gate::{Gate, body};
+use crate::gate::{Gate, PATIENCE, body};
 use crate::traces::Collector;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/integration/otlp.py");
@@ -52,4 +55,83 @@ async fn the_schema_of_opentelemetry_has_every_member() {
     // The check is strict.
     let misspelt = first.replacen("startTimeUnixNano", "startTimeUnixNanos", 1);
     assert!(read(&misspelt).is_err_and(|error| error.contains("startTimeUnixNanos")));
+}
+
+/// A collector of OpenTelemetry that prints what it receives. It ends when this value is dropped.
+struct RealCollector {
+    process: Child,
+    lines: Receiver<String>,
+    endpoint: String,
+}
+
+impl RealCollector {
+    fn start() -> Self {
+        let folder = std::env::var("PEERS_FOLDER").expect("PEERS_FOLDER names a folder");
+        // Free a moment ago. The collector cannot say which port it has chosen itself.
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+        let address = free.expect("a free port");
+        let mut command = Command::new(Path::new(&folder).join("collector"));
+        for setting in [
+            &format!("receivers::otlp::protocols::http::endpoint: {address}"),
+            "exporters::debug::verbosity: detailed",
+            "service::pipelines::traces::receivers: [otlp]",
+            "service::pipelines::traces::exporters: [debug]",
+            "service::telemetry::metrics::level: none",
+        ] {
+            command.arg(format!("--config=yaml:{setting}"));
+        }
+        let mut process = command.stderr(Stdio::piped()).spawn().expect("the collector runs");
+        let stderr = BufReader::new(process.stderr.take().expect("a pipe"));
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            let mut lines = stderr.lines().map_while(Result::ok);
+            while lines.next().is_some_and(|line| sender.send(line).is_ok()) {}
+        });
+        let collector = Self { process, lines, endpoint: format!("http://{address}/v1/traces") };
+        collector.line("Everything is ready");
+        collector
+    }
+
+    /// Waits for a line with this text, and returns it.
+    fn line(&self, text: &str) -> String {
+        loop {
+            let line = self.lines.recv_timeout(PATIENCE).expect("a line in time");
+            if line.contains(text) {
+                return line;
+            }
+        }
+    }
+
+    /// Waits for the value of a property of the next span.
+    fn property(&self, name: &str) -> String {
+        let line = self.line(&format!("    {name}"));
+        line.split_once(": ").map(|(_, value)| value.trim().to_owned()).unwrap_or_default()
+    }
+}
+
+impl Drop for RealCollector {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a collector of OpenTelemetry; cargo xtask test runs it"]
+async fn a_collector_takes_every_span() {
+    let backend = Backend::answering(answer_with).await;
+    let collector = RealCollector::start();
+    let traces = format!("[traces]\nendpoint = \"{}\"\nshare = 1\n", collector.endpoint);
+    let gate = Gate::start(&format!("{traces}{}", backend.config())).await;
+    gate.get("/a?secret=1").await;
+    tokio::task::block_in_place(|| {
+        let trace = collector.property("Trace ID");
+        let server = [collector.property("ID  "), collector.property("Name")];
+        assert_eq!((&*server[1], &*collector.property("Kind")), ("GET /", "Server"));
+        collector.line("-> url.path: Str(/a)");
+        assert_eq!(collector.property("Trace ID"), trace);
+        assert_eq!(collector.property("Parent ID"), server[0], "the call is a part of the request");
+        assert_eq!((&*collector.property("Name"), &*collector.property("Kind")), ("GET", "Client"));
+        collector.line("-> http.response.status_code: Int(200)");
+    });
 }
