@@ -29,8 +29,11 @@ const HEAP_KIB_MAX: usize = (MEMORY_MIB * 3 / 2) << 10;
 /// How long the viewers are watched. Those that read nothing are disconnected after 2 s.
 const WATCHED: Duration = Duration::from_secs(8);
 
-/// A report takes milliseconds, of which other processes of the machine may make seconds.
+/// A report takes milliseconds. On a busy machine it may take this many times as long as the slowest of
+/// some before.
 const REPORT_TIME_MAX: Duration = Duration::from_secs(10);
+const ALONE_RATIO: u32 = 20;
+const ALONE: usize = 10;
 
 fn log() -> String {
     let mut log = String::new();
@@ -94,17 +97,22 @@ async fn viewers_that_never_read_stay_within_the_memory() {
     while report(&address)["records"] != RECORDS {
         assert!(begun.elapsed() < Duration::from_secs(180), "the log is read");
     }
+    let time = || {
+        let asked = Instant::now();
+        assert_eq!(report(&address)["records"], RECORDS);
+        asked.elapsed()
+    };
+    let alone = (0..ALONE).map(|_| time()).max().unwrap_or_default();
     let mut viewers = Vec::new();
     for viewer in 0..VIEWERS {
         viewers.push(ask(host, session, viewer).await);
     }
     let (begun, mut heap_kib, mut longest) = (Instant::now(), 0, Duration::ZERO);
     while begun.elapsed() < WATCHED {
-        let asked = Instant::now();
-        assert_eq!(report(&address)["records"], RECORDS);
-        longest = longest.max(asked.elapsed());
+        longest = longest.max(time());
         heap_kib = heap_kib.max(status_kib(served.0.id(), "RssAnon:"));
     }
     assert!(heap_kib <= HEAP_KIB_MAX, "{heap_kib} KiB");
-    assert!(longest <= REPORT_TIME_MAX, "{longest:?}");
+    let time_max = REPORT_TIME_MAX.max(ALONE_RATIO * alone);
+    assert!(longest <= time_max, "{longest:?}, {alone:?} before");
 }
