@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::server::Server;
 use super::{Setting, Verdict};
@@ -33,9 +33,10 @@ const ZIP_BY_XZ: &str = "head -c 2G /dev/zero | 7z a -tzip -mm=XZ -mx=1 -sizeros
 /// The status of a log that was read to its end, in place of a refusal.
 const ACCEPTED: &str = "201";
 
-/// The limit for the server's peak memory, in MiB, and for the time that one bomb takes.
+/// The limit for the server's peak memory, in MiB, and for the processor time that one bomb takes, which
+/// a busy machine does not change.
 const PEAK_MIB_MAX: u64 = 256;
-const TIME_MAX: Duration = Duration::from_secs(120);
+const TIME_MAX: Duration = Duration::from_secs(30);
 
 pub(super) fn run(setting: &Setting) -> Outcome<Verdict> {
     if !is_installed("curl") {
@@ -51,12 +52,11 @@ pub(super) fn run(setting: &Setting) -> Outcome<Verdict> {
         }
         let bomb = make(&folder, command)?;
         let server = Server::start(&setting.weir)?;
-        let start = Instant::now();
         let answer = send(&bomb, server.host())?;
-        let (took, peak) = (start.elapsed(), server.peak_mib()?);
+        let (took, peak) = (server.processor_time()?, server.peak_mib()?);
         let packed = std::fs::metadata(&bomb)?.len();
         let text = format!(
-            "{name}: {packed} bytes, answered {answer} after {:.1} s, peak {peak} MiB",
+            "{name}: {packed} bytes, answered {answer} after {:.1} s of the processor, peak {peak} MiB",
             took.as_secs_f64()
         );
         if answer != ACCEPTED || peak > PEAK_MIB_MAX || took > TIME_MAX {

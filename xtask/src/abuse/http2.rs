@@ -69,7 +69,7 @@ pub(super) fn run(setting: &Setting) -> Outcome<Verdict> {
     super::build_examples()?;
     let mut lines = vec![conformance(&super::example("echo"))?];
     for (name, round) in FLOODS {
-        let bystander = Bystander::start(server.host());
+        let bystander = Bystander::start(&setting.weir, server.host())?;
         let (processor, start) = (server.processor_time()?, Instant::now());
         let taken = flood(tls, round)?;
         let used = server.processor_time()?.saturating_sub(processor);

@@ -28,7 +28,7 @@ pub(super) fn run(setting: &Setting) -> Outcome<Verdict> {
     super::build_examples()?;
     let mut lines = vec![make_room(setting)?];
     for (name, word, address) in KINDS {
-        lines.push(stay(name, word, address)?);
+        lines.push(stay(setting, name, word, address)?);
     }
     Ok(Verdict::Passed(lines))
 }
@@ -37,7 +37,7 @@ pub(super) fn run(setting: &Setting) -> Outcome<Verdict> {
 fn make_room(setting: &Setting) -> Outcome<String> {
     let server = Server::start(&setting.weir)?;
     let held = hold("plain", server.host())?;
-    let waits = Bystander::ask_for(server.host(), TIME)?;
+    let waits = Bystander::ask_for(&setting.weir, server.host(), TIME)?;
     drop(held);
     let peak = server.peak_mib()?;
     let text = format!(
@@ -47,12 +47,12 @@ fn make_room(setting: &Setting) -> Outcome<String> {
 }
 
 /// Opens connections that the server keeps, and measures the memory of each.
-fn stay(name: &str, word: &str, address: usize) -> Outcome<String> {
+fn stay(setting: &Setting, name: &str, word: &str, address: usize) -> Outcome<String> {
     let mut echo = Command::new(super::example("echo"));
     let server = Server::start_program(echo.args(["tcp://127.0.0.1:0", "tls://127.0.0.1:0"]), 2)?;
     let before = server.memory_kib()?;
     let held = hold(word, &server.hosts[address])?;
-    let waits = Bystander::ask_for(server.host(), TIME)?;
+    let waits = Bystander::ask_for(&setting.weir, server.host(), TIME)?;
     let each = server.memory_kib()?.saturating_sub(before) as f64 / CONNECTIONS as f64;
     drop(held);
     Ok(format!("{CONNECTIONS} idle connections over {name}: {each:.1} KiB each, {waits}"))

@@ -8,6 +8,7 @@ mod idle;
 mod server;
 mod slow;
 mod tls;
+mod unread;
 mod users;
 mod websocket;
 
@@ -34,8 +35,9 @@ struct Setting {
 
 type Suite = fn(&Setting) -> Outcome<Verdict>;
 
-const SUITES: [(&str, Suite); 8] = [
+const SUITES: [(&str, Suite); 9] = [
     ("slow", slow::run),
+    ("unread", unread::run),
     ("idle", idle::run),
     ("bombs", bombs::run),
     ("tls", tls::run),

@@ -4,9 +4,9 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::shell::Outcome;
+use crate::shell::{Outcome, command, execute};
 
 /// The unit in which Linux reports the processor time of a process.
 const TICK_MS: u64 = 10;
@@ -16,6 +16,8 @@ pub(super) struct Server {
     process: Child,
     /// The host and port of each address.
     pub(super) hosts: Vec<String>,
+    /// The id of the session whose page it serves, if there is one.
+    pub(super) session: Option<String>,
 }
 
 impl Server {
@@ -34,10 +36,12 @@ impl Server {
     pub(super) fn start_program(command: &mut Command, addresses: usize) -> Outcome<Self> {
         let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
         let stdout = process.stdout.take().ok_or("the server has no output")?;
-        let mut server = Self { process, hosts: Vec::new() };
+        let mut server = Self { process, hosts: Vec::new(), session: None };
         for line in BufReader::new(stdout).lines().take(addresses) {
-            let host = line?.split('/').nth(2).ok_or("the server printed no address")?.to_owned();
-            server.hosts.push(host);
+            let line = line?;
+            let mut parts = line.split('/').skip(2);
+            server.hosts.push(parts.next().ok_or("the server printed no address")?.to_owned());
+            server.session = parts.nth(1).map(str::to_owned);
         }
         if server.hosts.len() == addresses { Ok(server) } else { Err("the server ended".into()) }
     }
@@ -64,6 +68,19 @@ impl Server {
     /// Its resident memory now, in KiB.
     pub(super) fn memory_kib(&self) -> Outcome<u64> {
         self.status_kib("VmRSS:")
+    }
+
+    /// Begins to measure the peak of its resident memory anew (proc(5), `clear_refs`).
+    pub(super) fn forget_peak(&self) -> Outcome {
+        Ok(fs::write(format!("/proc/{}/clear_refs", self.process.id()), "5")?)
+    }
+
+    /// Sends SIGTERM, and waits until the process has ended.
+    pub(super) fn stop(mut self) -> Outcome<Duration> {
+        let start = Instant::now();
+        execute(&mut command("kill", &["-TERM", &self.process.id().to_string()]))?;
+        self.process.wait()?;
+        Ok(start.elapsed())
     }
 
     /// A field of proc(5), `status`.

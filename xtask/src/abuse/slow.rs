@@ -25,7 +25,7 @@ pub(super) fn run(setting: &Setting) -> Outcome<Verdict> {
     let server = Server::start(&setting.weir)?;
     let mut lines = Vec::new();
     for (name, options) in ATTACKS {
-        let bystander = Bystander::start(server.host());
+        let bystander = Bystander::start(&setting.weir, server.host())?;
         let url = format!("http://{}/", server.host());
         let mut attack = Command::new("slowhttptest");
         attack.args(options).args(COMMON).args(["-v", "0", "-u", &url]).stdout(Stdio::null());
