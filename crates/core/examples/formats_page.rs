@@ -203,8 +203,10 @@ text: otherwise a client could give the log another format with a user of severa
   with `--format 'json:...,request_time=duration(ms)'`. If no first line has a size, the log has none, and the
   sum of bytes is not shown.
 - **Lists and records over several lines**, as consoles and `jq` write them, are read as one record for each
-  object: `[{...}, {...}]`, objects with line feeds in them, and lists in a member `records`, `events`,
-  `logEvents`, `entries` or `value`. Members beside such a list are dropped. They cannot be followed.
+  object: `[{...}, {...}]`, objects with line feeds in them, indented or not, and lists in a member `records`,
+  `events`, `logEvents`, `entries`, `value`, `results`, `data` or `logs`, in `hits.hits` of Elasticsearch's
+  answers and in `log.entries` of a browser's HTTP archive. Members beside such a list are dropped. A record
+  that a crash cut off loses no other. They cannot be followed.
 
 ## Keys and values in other forms
 

@@ -4,6 +4,7 @@ use std::io::{self, BufRead, Read};
 
 use super::archive::{is_tar, is_zip};
 use super::compression::{MAGIC_BYTES, is_compress};
+use super::json_records::Arrangement;
 use super::packing::Packing;
 
 /// The number of bytes that identify how a source is packed: the length of a tar header.
@@ -17,9 +18,10 @@ pub fn is_packed(head: &[u8]) -> bool {
 }
 
 /// Whether these first bytes of a file are enough to tell whether it is packed. A whole line is
-/// enough, because no header of an archive contains a line feed.
+/// enough, because no header of an archive contains a line feed, unless it ends in the midst of an
+/// object of JSON.
 pub fn is_identified(head: &[u8]) -> bool {
-    let is_enough = head.contains(&b'\n') || is_packed(head);
+    let is_enough = !Arrangement::is_open(head) && (head.contains(&b'\n') || is_packed(head));
     head.len() >= HEAD_BYTES || (head.len() >= MAGIC_BYTES && is_enough)
 }
 
