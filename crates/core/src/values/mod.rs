@@ -16,11 +16,13 @@ mod decided_ids;
 mod dictionary;
 mod frequent_items;
 mod generation;
+mod id_bits;
 mod interner;
 mod late_values;
 mod live_ids;
 mod pending_segment;
 mod prefetch;
+mod short_values;
 mod store;
 mod sweep;
 

@@ -8,19 +8,19 @@
 //! Ids are dense: the array of spans is indexed by them, and so are the counts of
 //! [`crate::TopList`]. Eviction leaves gaps, which the next new values fill, the lowest first.
 
+mod eviction;
+
 use std::collections::BTreeMap;
 use std::hash::BuildHasher;
-use std::ops::Range;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
-use super::live_ids::IdBits;
+use super::id_bits::IdBits;
 use super::prefetch::{CACHE_LINE_BYTES, prefetch};
-use crate::column::{Codes, REMAINDER};
 
 /// The distinct values of one field. Each has a dense id, in the order of first appearance. Ids 0
-/// and 1 are [`ABSENT`](crate::ABSENT) and [`REMAINDER`].
+/// and 1 are [`ABSENT`](crate::ABSENT) and [`REMAINDER`](crate::REMAINDER).
 ///
 /// The hash is seeded at random, so that a hostile log cannot cause collisions. The ids do not
 /// depend on the hash.
@@ -51,7 +51,7 @@ pub struct Dictionary {
     first_open: usize,
     /// Ids whose values were evicted, free for new values. The lowest id is the last element.
     free: Vec<u32>,
-    /// During a sweep: the ids whose values remain. See [`super::sweep`].
+    /// During a sweep: the ids whose values remain. See [`crate::values::sweep`].
     live: Option<IdBits>,
     /// Ids that the current sweep has evicted so far.
     freed: Vec<u32>,
@@ -115,7 +115,7 @@ impl Dictionary {
     }
 
     /// Returns the number of ids assigned so far, including [`ABSENT`](crate::ABSENT) and
-    /// [`REMAINDER`]. Every id is less than this.
+    /// [`REMAINDER`](crate::REMAINDER). Every id is less than this.
     ///
     /// Free ids count too, so an array of this length can be indexed by every id of every segment.
     pub fn ids(&self) -> usize {
@@ -128,7 +128,7 @@ impl Dictionary {
         self.free.last().map_or(self.ids(), |id| *id as usize)
     }
 
-    /// Returns the bytes of a value. `None` for [`ABSENT`](crate::ABSENT), [`REMAINDER`] and free
+    /// Returns the bytes of a value. `None` for [`ABSENT`](crate::ABSENT), [`REMAINDER`](crate::REMAINDER) and free
     /// ids.
     pub fn value(&self, id: u32) -> Option<&[u8]> {
         let span = self.spans.get((id as usize).checked_sub(2)?)?;
@@ -159,7 +159,7 @@ impl Dictionary {
     /// Returns the id of a known value.
     ///
     /// `None` if the value is not known, which does not mean that no record has it: see
-    /// [`REMAINDER`].
+    /// [`REMAINDER`](crate::REMAINDER).
     ///
     /// # Examples
     ///
@@ -182,7 +182,7 @@ impl Dictionary {
     }
 
     /// Returns the id of a known value, and protects the value from a sweep.
-    pub(super) fn revive(&mut self, value: &[u8]) -> Option<u32> {
+    pub(in crate::values) fn revive(&mut self, value: &[u8]) -> Option<u32> {
         let id = self.find(value)?;
         self.keep_id(id);
         Some(id)
@@ -201,7 +201,7 @@ impl Dictionary {
     }
 
     /// Returns the largest number of records that have the value of this id but the id
-    /// [`REMAINDER`]: they came when the memory was used up, before the value got an id. 0 if the
+    /// [`REMAINDER`](crate::REMAINDER): they came when the memory was used up, before the value got an id. 0 if the
     /// count of the id is exact.
     pub fn uncounted_max(&self, id: u32) -> u64 {
         self.uncounted.get(&id).copied().unwrap_or(0)
@@ -213,7 +213,7 @@ impl Dictionary {
     }
 
     /// Sets [`Self::uncounted_max`]. Returns the memory that this takes, in bytes.
-    pub(super) fn set_uncounted_max(&mut self, id: u32, records: u64) -> usize {
+    pub(in crate::values) fn set_uncounted_max(&mut self, id: u32, records: u64) -> usize {
         if records == 0 {
             return 0;
         }
@@ -222,7 +222,7 @@ impl Dictionary {
     }
 
     /// Declares the counts of all ids exact.
-    pub(super) fn clear_uncounted(&mut self) {
+    pub(in crate::values) fn clear_uncounted(&mut self) {
         self.uncounted.clear();
     }
 
@@ -232,13 +232,13 @@ impl Dictionary {
     }
 
     /// Returns the memory charged for the values, less the memory freed.
-    pub(super) fn charge_bytes(&self) -> usize {
+    pub(in crate::values) fn charge_bytes(&self) -> usize {
         let bytes: usize = self.chunks.iter().map(|chunk| chunk.bytes.len()).sum();
         bytes + self.spans.len() * ENTRY_BYTES + self.uncounted.len() * UNCOUNTED_BYTES
     }
 
     /// Returns the memory of the free ids, in bytes.
-    pub(super) fn free_bytes(&self) -> usize {
+    pub(in crate::values) fn free_bytes(&self) -> usize {
         self.free.len() * ENTRY_BYTES
     }
 
@@ -251,13 +251,13 @@ impl Dictionary {
 
     /// Returns the memory that a new value of `length` bytes needs if some of its records are not
     /// counted for it.
-    pub(super) fn late_cost_bytes(length: usize) -> usize {
+    pub(in crate::values) fn late_cost_bytes(length: usize) -> usize {
         Self::cost_bytes(length) + UNCOUNTED_BYTES
     }
 
     /// Returns a number that two values have in common only by a rare chance.
     #[inline]
-    pub(super) fn fingerprint(&self, value: &[u8]) -> u64 {
+    pub(in crate::values) fn fingerprint(&self, value: &[u8]) -> u64 {
         self.state.hash_one(value)
     }
 
@@ -308,111 +308,6 @@ impl Dictionary {
         chunk.live_bytes += value.len();
         Span { chunk: index as u32, start: start as u32, length: value.len() as u32 }
     }
-
-    fn is_live(&self, id: u32) -> bool {
-        self.live.as_ref().is_none_or(|live| live.contains(id as usize))
-    }
-
-    /// Protects the value of an id from the sweep.
-    pub(super) fn keep_id(&mut self, id: u32) {
-        if let Some(live) = &mut self.live {
-            live.insert(id as usize);
-        }
-    }
-
-    /// Protects all values of a column from the sweep.
-    pub(super) fn keep_codes(&mut self, codes: &Codes) {
-        if let Some(live) = &mut self.live {
-            live.mark(codes);
-        }
-    }
-
-    /// Returns whether rows may have the remainder.
-    pub(super) fn has_remainder(&self) -> bool {
-        self.is_live(REMAINDER)
-    }
-
-    /// Begins to evict all values that are not live.
-    pub(super) fn begin_sweep(&mut self, live: IdBits) {
-        self.live = Some(live);
-    }
-
-    /// Evicts those of these ids' values that are not live.
-    pub(super) fn sweep(&mut self, ids: Range<usize>) {
-        for id in ids.start.max(2)..ids.end.min(self.ids()) {
-            let span = self.spans[id - 2];
-            if span.is_free() || self.is_live(id as u32) {
-                continue;
-            }
-            let hash = self.hash(self.value(id as u32).unwrap_or_default());
-            let is_it = |entry: &Entry| entry.id == id as u32;
-            if let Ok(entry) = self.table.find_entry(spread(hash), is_it) {
-                entry.remove();
-            }
-            self.spans[id - 2] = Span::FREE;
-            self.freed.push(id as u32);
-            self.release(span);
-        }
-    }
-
-    /// Closes the chunks of which more than a quarter was evicted.
-    pub(super) fn close_sparse(&mut self) {
-        let is_sparse = |chunk: &Chunk| chunk.live_bytes < chunk.bytes.len() / 4 * 3;
-        if self.chunks.last().is_some_and(is_sparse) {
-            self.first_open = self.chunks.len();
-        }
-        for chunk in &mut self.chunks {
-            chunk.is_sparse = is_sparse(chunk);
-            if chunk.is_sparse && chunk.live_bytes == 0 {
-                self.chunk_bytes -= chunk.bytes.capacity();
-                *chunk = Chunk::default();
-            }
-        }
-    }
-
-    /// Moves the values of these ids out of closed chunks. A closed chunk is freed when it is
-    /// empty.
-    pub(super) fn evacuate(&mut self, ids: Range<usize>) {
-        for id in ids.start.max(2)..ids.end.min(self.ids()) {
-            let span = self.spans[id - 2];
-            if self.chunks.get(span.chunk as usize).is_none_or(|chunk| !chunk.is_sparse) {
-                continue;
-            }
-            let value = self.value(id as u32).unwrap_or_default().to_vec();
-            self.spans[id - 2] = self.store(&value);
-            self.release(span);
-        }
-    }
-
-    /// Ends the sweep: the evicted ids become free for other values.
-    pub(super) fn end_sweep(&mut self) {
-        self.live = None;
-        for id in &self.freed {
-            self.uncounted.remove(id);
-        }
-        self.free.append(&mut self.freed);
-        self.free.sort_unstable_by(|a, b| b.cmp(a));
-        // The free ids at the end are dropped. Of the others, the lowest are assigned first.
-        let last = self.spans.iter().rposition(|span| !span.is_free()).map_or(0, |last| last + 1);
-        self.spans.truncate(last);
-        let unneeded = self.free.partition_point(|id| *id as usize >= last + 2);
-        self.free.drain(..unneeded);
-        // Empty chunks at the end are dropped.
-        while self.chunks.last().is_some_and(|chunk| chunk.bytes.capacity() == 0) {
-            self.chunks.pop();
-        }
-        self.first_open = self.first_open.min(self.chunks.len());
-    }
-
-    /// Subtracts a value from its chunk, and frees the chunk if it is closed and empty.
-    fn release(&mut self, span: Span) {
-        let Some(chunk) = self.chunks.get_mut(span.chunk as usize) else { return };
-        chunk.live_bytes -= span.length as usize;
-        if chunk.live_bytes == 0 && chunk.is_sparse {
-            self.chunk_bytes -= chunk.bytes.capacity();
-            *chunk = Chunk::default();
-        }
-    }
 }
 
 /// Spreads a hash over 64 bits: the table takes its control byte from the top bits, its slot from
@@ -424,8 +319,8 @@ fn spread(hash: u32) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Dictionary, REMAINDER};
-    use crate::column::ABSENT;
+    use super::Dictionary;
+    use crate::column::{ABSENT, REMAINDER};
 
     #[test]
     fn ids_are_dense_and_stable() {
