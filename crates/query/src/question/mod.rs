@@ -2,13 +2,14 @@
 //!
 //! | step | module |
 //! |---|---|
-//! | a query with its texts, limits checked, times relative to a clock | `written_query` |
+//! | a query with its texts, limits checked, times relative to a clock | `written_query`, `limits` |
 //! | the question that is answered, with instants | `parsed_query` |
 //! | a clicked clause as a condition | `clause` |
 //! | a filter for display: clauses in place of conditions | `normal_form` |
 //! | times and zones as people write them | `moment`, `zone` |
 
 mod clause;
+mod limits;
 mod moment;
 mod normal_form;
 mod parsed_query;

@@ -6,23 +6,12 @@ use weir_core::{
 use weir_view::{Clause, Compare, NormalFilter, Query};
 
 use super::clause;
+use super::limits::{BUCKETS_MAX, EXPRESSIONS_MAX, check_comparisons, check_group};
 use super::moment::{Moment, Now};
 use super::normal_form::{clauses_of, normal_filter};
 use super::parsed_query::{ParsedQuery, PeriodBounds};
 use super::query_error::{InvalidCondition, QueryError};
 use super::zone::{find_zone, log_zone};
-
-/// The maximum number of regular expressions in a query, including searches in all fields. Each may
-/// take a megabyte, and is matched against every distinct value while the parsers wait. Without a
-/// limit, a message could contain thousands.
-const EXPRESSIONS_MAX: usize = 64;
-
-/// The maximum number of comparisons in a query. Each takes a byte for every distinct value of its
-/// field.
-const COMPARISONS_MAX: usize = 256;
-
-/// The maximum number of buckets in a histogram: more than any screen can show.
-const BUCKETS_MAX: usize = 10_000;
 
 /// A query that was parsed when it arrived, with the texts of its conditions for messages.
 ///
@@ -255,15 +244,6 @@ impl WrittenQuery {
     }
 }
 
-fn check_comparisons<'a>(
-    conditions: impl Iterator<Item = &'a Condition>,
-) -> Result<(), QueryError> {
-    match conditions.map(|condition| condition.fields().len()).sum() {
-        ..=COMPARISONS_MAX => Ok(()),
-        _ => Err(QueryError::TooManyComparisons(COMPARISONS_MAX)),
-    }
-}
-
 fn invalid(number: usize, text: &str, error: ConditionError) -> QueryError {
     QueryError::Condition(InvalidCondition { number, text: text.to_owned(), error })
 }
@@ -282,17 +262,6 @@ fn joined(conditions: impl IntoIterator<Item = Condition>) -> Vec<Condition> {
         }
     }
     joined
-}
-
-/// Checks that records can be grouped by a field.
-fn check_group(field: &str) -> Result<(), QueryError> {
-    match Field::by_name(field) {
-        Some(Field::Time) => Err(QueryError::GroupByTime),
-        Some(number) if Field::NUMBERS.contains(&number) => {
-            Err(QueryError::GroupByNumber(field.to_owned()))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Returns the message about a field that no format has.
