@@ -128,18 +128,83 @@ fn number(address: IpAddr) -> u128 {
 /// Returns an address in the spelling that all of its spellings have in common: IPv6 as RFC 5952
 /// recommends it, and IPv4 that is written as IPv6 as IPv4. Other texts are unchanged.
 pub fn common_spelling(client: &[u8]) -> Cow<'_, [u8]> {
-    let parsed = || std::str::from_utf8(client).ok()?.parse::<IpAddr>().ok();
-    // All spellings of IPv4 are equal.
-    let Some(address) = memchr::memchr(b':', client).and_then(|_| parsed()) else {
+    // All spellings of IPv4 are equal. Servers write IPv6 as recommended, so almost no text is
+    // parsed.
+    if memchr::memchr(b':', client).is_none() || is_usual_v6(client) {
         return Cow::Borrowed(client);
-    };
+    }
+    let parsed = std::str::from_utf8(client).ok().and_then(|text| text.parse::<IpAddr>().ok());
+    let Some(address) = parsed else { return Cow::Borrowed(client) };
     let common = address.to_canonical().to_string().into_bytes();
     if common == client { Cow::Borrowed(client) } else { Cow::Owned(common) }
 }
 
+/// Whether a text is as RFC 5952 recommends if it is an IPv6 address at all. May return false for
+/// such a text.
+///
+/// Its groups have no leading zeros and no capitals, it begins with a group and so is no IPv4, and
+/// `::` stands for all zeros of the only run of zeros, two at least.
+fn is_usual_v6(text: &[u8]) -> bool {
+    let (mut groups, mut has_gap, mut is_after_zero) = (0, false, true);
+    for group in text.split(|byte| *byte == b':') {
+        let is_zero = matches!(group, b"" | b"0");
+        if is_zero && is_after_zero {
+            return false;
+        }
+        match group {
+            b"" => has_gap = true,
+            b"0" => groups += 1,
+            [b'0', ..] => return false,
+            _ if group.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) => groups += 1,
+            _ => return false,
+        }
+        is_after_zero = is_zero;
+    }
+    !has_gap || groups <= 6
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{AddressBlock, common_spelling};
+    use std::net::{IpAddr, Ipv6Addr};
+
+    use super::{AddressBlock, common_spelling, is_usual_v6};
+
+    /// The common spelling without a shortcut.
+    fn parsed_spelling(text: &str) -> String {
+        let address = text.parse::<IpAddr>().map(|address| address.to_canonical().to_string());
+        address.unwrap_or_else(|_| text.to_owned())
+    }
+
+    /// Spellings of an address: with zeros and capitals, and with each run of groups replaced.
+    fn spellings(address: Ipv6Addr) -> Vec<String> {
+        let groups = address.segments();
+        let plain: Vec<String> = groups.iter().map(|group| format!("{group:x}")).collect();
+        let padded: Vec<String> = groups.iter().map(|group| format!("{group:04X}")).collect();
+        let mut all = vec![address.to_string(), plain.join(":"), padded.join(":")];
+        for start in 0..8 {
+            for end in start + 1..=8 {
+                all.push(format!("{}::{}", plain[..start].join(":"), plain[end..].join(":")));
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn a_usual_address_is_left_as_it_is() {
+        for zeros in 0..=255 {
+            for other in [1, 0x10, 0xabcd, 0xffff] {
+                let group = |at: usize| if zeros >> at & 1 == 1 { 0 } else { other };
+                let address = Ipv6Addr::from(std::array::from_fn::<u16, 8, _>(group));
+                for text in spellings(address) {
+                    let expected = parsed_spelling(&text);
+                    assert_eq!(common_spelling(text.as_bytes()), expected.as_bytes(), "{text}");
+                }
+            }
+        }
+        for usual in ["2001:db8::1", "2001:db8:0:1:1:1:1:1", "2001:db8:1:2:3:4:5:6"] {
+            assert!(is_usual_v6(usual.as_bytes()), "{usual} need not be parsed");
+        }
+    }
 
     #[test]
     fn an_address_has_one_spelling() {
