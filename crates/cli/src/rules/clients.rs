@@ -4,11 +4,13 @@
 //! addresses are read as records; if all requests begin with their clients, as the first reading has
 //! shown, only those that begin with one of the addresses.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::ops::ControlFlow;
 
 use aho_corasick::AhoCorasick;
+use foldhash::fast::RandomState;
 use weir_core::{Field, RecordKind, common_spelling};
 use weir_ingest::{FormatChoice, FoundRecord, Input, LineSink, LogLine, Records, VisitedBlock};
 use weir_query::{ClientRequests, UserPathAnswers, UserPaths};
@@ -21,7 +23,8 @@ const ADDRESS_BYTES_MAX: usize = 39;
 
 /// Clients by their addresses as in the log, with their numbers.
 pub(super) struct Clients<'k> {
-    numbers: HashMap<&'k [u8], usize>,
+    /// Each request of the log is looked up here.
+    numbers: HashMap<&'k [u8], usize, RandomState>,
     search: AhoCorasick,
 }
 
@@ -31,7 +34,7 @@ impl<'k> Clients<'k> {
     /// # Errors
     /// If there are too many of them to search for.
     pub(super) fn new(keys: impl Iterator<Item = &'k [u8]>) -> Result<Option<Self>, Failure> {
-        let mut numbers = HashMap::new();
+        let mut numbers = HashMap::default();
         for key in keys.filter(|key| is_address(key)) {
             let next = numbers.len();
             numbers.entry(key).or_insert(next);
@@ -88,7 +91,7 @@ impl LineSink for ClientSink<'_, '_> {
 
     fn wants(&mut self, line: &LogLine<'_>, _found: &Self::Output) -> bool {
         match first_address(line.bytes).filter(|_| self.are_first) {
-            Some(address) => self.clients.numbers.contains_key(&*common_spelling(address)),
+            Some(address) => self.clients.numbers.contains_key(&*address),
             None => self.clients.search.is_match(line.bytes),
         }
     }
@@ -155,13 +158,19 @@ fn clients_are_first(read: &ReadInput) -> bool {
     formats.all(|format| format.kind() != RecordKind::Request || format.begins_with_client())
 }
 
-/// Returns the address that a line begins with, if that is nothing but one: no port, and no list.
-fn first_address(line: &[u8]) -> Option<&[u8]> {
+/// Returns the address that a line begins with in its common spelling, if that is nothing but one:
+/// no port, and no list.
+fn first_address(line: &[u8]) -> Option<Cow<'_, [u8]>> {
     let end = line.iter().take(ADDRESS_BYTES_MAX + 1).position(|byte| *byte == b' ')?;
     let address = &line[..end];
     let is_v4 = || address.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'.'));
     let is_v6 = || address.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b':');
-    (end > 0 && (is_v4() || is_v6())).then_some(address)
+    match () {
+        () if end == 0 => None,
+        () if is_v4() => Some(Cow::Borrowed(address)),
+        () if is_v6() => Some(common_spelling(address)),
+        () => None,
+    }
 }
 
 fn is_address(key: &[u8]) -> bool {
@@ -177,6 +186,7 @@ mod tests {
         for (line, expected) in [
             ("192.0.2.1 - - [", Some("192.0.2.1")),
             ("2001:db8::1 - -", Some("2001:db8::1")),
+            ("2001:DB8:0::1 - -", Some("2001:db8::1")),
             ("192.0.2.1, 192.0.2.2 - -", None),
             ("192.0.2.1:8080 - -", None),
             ("[2001:db8::1]:80 - -", None),
@@ -185,7 +195,8 @@ mod tests {
             ("", None),
             (" 192.0.2.1 - -", None),
         ] {
-            assert_eq!(first_address(line.as_bytes()), expected.map(str::as_bytes), "{line}");
+            let expected = expected.map(str::as_bytes);
+            assert_eq!(first_address(line.as_bytes()).as_deref(), expected, "{line}");
         }
     }
 }

@@ -214,9 +214,18 @@ impl CellWriter<'_> {
             }
             RowValues::StatusCodes(texts) => {
                 let TextValue::Known(status) = texts.values[self.index] else { return None };
-                let code = status_code(status)?;
-                begin(output);
-                push_signed(output, code.into());
+                match status {
+                    // A number is written as almost every status is.
+                    [b'1'..=b'9', b'0'..=b'9', b'0'..=b'9'] => {
+                        begin(output);
+                        output.extend_from_slice(status);
+                    }
+                    _ => {
+                        let code = status_code(status)?;
+                        begin(output);
+                        push_signed(output, code.into());
+                    }
+                }
             }
             RowValues::LineOffsets(segment) => {
                 begin(output);

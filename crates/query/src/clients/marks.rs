@@ -1,5 +1,9 @@
 //! What single values of a request say about its client, as flags.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 /// A request with a user was served where the server lets only users in.
 pub(crate) const SIGNED_IN: u16 = 1;
 pub(crate) const SEARCH_CRAWLER: u16 = 1 << 1;
@@ -110,23 +114,28 @@ const SCANNED_PARTS: [&[u8]; 16] = [
     b"/backup.zip",
 ];
 
+/// The search for all of these parts of agents at once.
+static AGENT_PARTS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let parts = SEARCH_CRAWLERS.iter().chain(&MONITORS).chain(&ROBOTS);
+    AhoCorasick::builder().ascii_case_insensitive(true).build(parts).ok()
+});
+
 /// Classifies a user agent. A missing one counts as a program's, if the log has agents at all.
 pub(crate) fn agent_flags(agent: &[u8]) -> u16 {
-    let agent = agent.to_ascii_lowercase();
-    let has_one = |parts: &[&[u8]]| {
-        parts.iter().any(|part| agent.windows(part.len()).any(|window| window == *part))
-    };
-    let mut flags = 0;
-    if has_one(&SEARCH_CRAWLERS) {
-        flags |= SEARCH_CRAWLER | ROBOT;
+    let of_missing = if is_set(agent) { 0 } else { ROBOT };
+    let found = AGENT_PARTS.iter().flat_map(|parts| parts.find_overlapping_iter(agent));
+    found.fold(of_missing, |flags, part| flags | flags_of_part(part.pattern().as_usize()))
+}
+
+/// What a part of an agent says, by its number among [`AGENT_PARTS`].
+fn flags_of_part(number: usize) -> u16 {
+    const SEARCH_CRAWLERS_END: usize = SEARCH_CRAWLERS.len();
+    const MONITORS_END: usize = SEARCH_CRAWLERS_END + MONITORS.len();
+    match number {
+        ..SEARCH_CRAWLERS_END => SEARCH_CRAWLER | ROBOT,
+        SEARCH_CRAWLERS_END..MONITORS_END => MONITOR | ROBOT,
+        MONITORS_END.. => ROBOT,
     }
-    if has_one(&MONITORS) {
-        flags |= MONITOR | ROBOT;
-    }
-    if !is_set(&agent) || has_one(&ROBOTS) {
-        flags |= ROBOT;
-    }
-    flags
 }
 
 /// Classifies a path, as if it was answered with a status below 400.
@@ -181,8 +190,8 @@ pub(crate) fn method_flags(method: &[u8]) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::{
-        ASSET, CHALLENGED, FAILED, MONITOR, PAGE, REFUSED, ROBOT, SCANNED, SEARCH_CRAWLER, SERVED,
-        SUCCEEDED, agent_flags, path_flags, status_flags,
+        ASSET, CHALLENGED, FAILED, MONITOR, MONITORS, PAGE, REFUSED, ROBOT, ROBOTS, SCANNED,
+        SEARCH_CRAWLER, SEARCH_CRAWLERS, SERVED, SUCCEEDED, agent_flags, path_flags, status_flags,
     };
 
     #[test]
@@ -199,6 +208,35 @@ mod tests {
         ] {
             assert_eq!(agent_flags(agent.as_bytes()), flags, "{agent}");
         }
+    }
+
+    #[test]
+    fn each_part_of_an_agent_has_its_flags() {
+        for (parts, flags) in [
+            (&SEARCH_CRAWLERS[..], SEARCH_CRAWLER | ROBOT),
+            (&MONITORS[..], MONITOR | ROBOT),
+            (&ROBOTS[..], ROBOT),
+        ] {
+            for part in parts {
+                let agent = [b"Mozilla/5.0 (", part.to_ascii_uppercase().as_slice(), b")"].concat();
+                assert_eq!(agent_flags(&agent), naive_agent_flags(&agent), "{agent:?}");
+                assert_eq!(agent_flags(&agent) & flags, flags, "{agent:?}");
+            }
+        }
+    }
+
+    /// Searches for one part after the other.
+    fn naive_agent_flags(agent: &[u8]) -> u16 {
+        let agent = agent.to_ascii_lowercase();
+        let has_one = |parts: &[&[u8]]| {
+            parts.iter().any(|part| agent.windows(part.len()).any(|window| window == *part))
+        };
+        let flags = [
+            (SEARCH_CRAWLER | ROBOT, has_one(&SEARCH_CRAWLERS)),
+            (MONITOR | ROBOT, has_one(&MONITORS)),
+            (ROBOT, has_one(&ROBOTS)),
+        ];
+        flags.into_iter().filter(|(_, has_one)| *has_one).fold(0, |sum, (flags, _)| sum | flags)
     }
 
     #[test]

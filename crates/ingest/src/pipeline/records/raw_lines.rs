@@ -42,8 +42,10 @@ impl<'a> Iterator for RawLines<'a> {
 /// [`weir_core::Lines`].
 #[inline]
 pub(super) fn bare(line: &[u8]) -> &[u8] {
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
-    line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line)
+    // Patterns instead of `strip_prefix`, which calls a function for each line.
+    let ([line @ .., b'\r'] | line) = line;
+    let ([0xEF, 0xBB, 0xBF, line @ ..] | line) = line;
+    line
 }
 
 #[cfg(test)]

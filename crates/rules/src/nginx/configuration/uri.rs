@@ -36,12 +36,19 @@ pub(crate) fn normalised(target: &[u8]) -> Option<Cow<'_, [u8]>> {
 
 /// Whether a path is certainly in normal form. May return false for a normal path.
 fn is_normal(path: &[u8]) -> bool {
-    let is_special = |pair: &[u8]| pair[0] == b'/' && matches!(pair[1], b'/' | b'.');
-    path.first() == Some(&b'/') && !path.contains(&b'%') && !path.windows(2).any(is_special)
+    let mut before = 0;
+    let is_special = |byte: &u8| {
+        let is_after_slash = std::mem::replace(&mut before, *byte) == b'/';
+        *byte == b'%' || is_after_slash && matches!(byte, b'/' | b'.')
+    };
+    path.first() == Some(&b'/') && !path.iter().any(is_special)
 }
 
 /// The path of a target: all of it, or the part after the host in the absolute form.
 fn without_host(target: &[u8]) -> &[u8] {
+    if target.first() == Some(&b'/') {
+        return target;
+    }
     let scheme = target.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
     match target[scheme..].strip_prefix(b"://") {
         Some(host) if scheme > 0 => {
