@@ -1,6 +1,7 @@
 //! A definition for lines that no known format matches, made from what their values look like.
 //!
-//! A line is split at its blanks, quotes and brackets, which are text of the definition. A value has
+//! A line is split at its blanks, quotes and brackets, which are text of the definition, and then at
+//! the separator that its values may have instead. A value has
 //! a name only if all lines have it in a form that tells: an address, a time, a request line, a
 //! method, a status. All others are `$extra_1`, `$extra_2`, to be named by a person who knows the
 //! log. Nothing is read with such a definition unless someone asks for it.
@@ -11,6 +12,7 @@ use super::compiled::Format;
 use super::program::sink::is_address;
 use super::program::tail::{Quote, TailValue, TailValues};
 use super::read::line_parser::LineParser;
+use super::surroundings::separator_of;
 use crate::field::Field;
 use crate::value::{
     CLF_LENGTH, Client, parse_clf, parse_clf_variant, parse_rfc3339, second_of_day_at,
@@ -51,7 +53,11 @@ pub struct SuggestedFormat {
 pub fn suggest_format<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Option<SuggestedFormat> {
     let lines: Vec<&[u8]> = lines.into_iter().filter(|it| !it.is_empty()).take(LINES_MAX).collect();
     // The one that says most of most lines.
-    let fits = candidates(&lines).into_iter().filter_map(|(definition, columns)| {
+    let by_words = lines.iter().map(|line| pieces(line)).collect();
+    let by_cells = separator_of(&lines)
+        .map(|separator| lines.iter().map(|line| cells(line, separator)).collect());
+    let found = [Some(by_words), by_cells].into_iter().flatten().flat_map(candidates);
+    let fits = found.filter_map(|(definition, columns)| {
         let parsed = parsed_lines(&definition, &lines)?;
         (parsed * 2 > lines.len()).then_some((parsed * columns, parsed, definition))
     });
@@ -94,11 +100,29 @@ fn pieces(line: &[u8]) -> Vec<Piece<'_>> {
     TailValues::new(line, 0).into_iter().flatten().map(piece).take(VALUES_MAX).collect()
 }
 
+/// The pieces between the separators of a line, [`VALUES_MAX`] at most.
+fn cells(line: &[u8], separator: u8) -> Vec<Piece<'_>> {
+    let (mut start, mut end) = (0, 0);
+    let piece = |cell: &[u8]| {
+        let text = cell.trim_ascii();
+        let (quote, quote_bytes) = match text {
+            [b'"', .., b'"'] => (Quote::Double, 1),
+            [b'[', .., b']'] => (Quote::Bracket, 1),
+            _ => (Quote::None, 0),
+        };
+        let from = start + (cell.len() - cell.trim_ascii_start().len()) + quote_bytes;
+        let to = from + text.len() - 2 * quote_bytes;
+        let piece = Piece { before: &line[end..from], quote, text: &line[from..to] };
+        (start, end) = (start + cell.len() + 1, to + quote_bytes);
+        piece
+    };
+    line.split(|byte| *byte == separator).map(piece).take(VALUES_MAX).collect()
+}
+
 /// Definitions of the form that most lines have, with the number of their columns: of whole lines,
 /// and of their first columns with the rest of the line as one value.
-fn candidates(lines: &[&[u8]]) -> Vec<(String, usize)> {
-    let mut kept: Vec<Vec<Piece<'_>>> = lines.iter().map(|line| pieces(line)).collect();
-    let enough = (lines.len() * 6).div_ceil(10).max(1);
+fn candidates(mut kept: Vec<Vec<Piece<'_>>>) -> Vec<(String, usize)> {
+    let enough = (kept.len() * 6).div_ceil(10).max(1);
     let (mut columns, mut found) = (Columns::default(), Vec::new());
     for index in 0..VALUES_MAX {
         let form = |pieces: &Vec<Piece<'_>>| {
@@ -202,7 +226,7 @@ const BARE: &[Quote] = &[Quote::None];
 const QUOTED: &[Quote] = &[Quote::Double];
 
 /// The forms, the most telling first.
-static FORMS: [Form; 16] = [
+static FORMS: [Form; 17] = [
     Form::new("time", "$time_iso8601", ANY, |it| parse_rfc3339(it).is_some()),
     Form::new("time", "$time_local", ANY, is_clf_time),
     Form::new("time", "$msec", ANY, is_unix_seconds),
@@ -213,12 +237,14 @@ static FORMS: [Form; 16] = [
     Form::new("clock", "${time(%H:%M:%S)},${_=fraction}", BARE, |it| clock(it) == Some(Some(b','))),
     Form::new("client", "$remote_addr", ANY, is_address),
     Form::new("client", "${client(port)}", ANY, is_address_and_port),
-    Form::new("request", "$request", QUOTED, is_request),
+    Form::new("request", "$request", ANY, is_request),
     Form::new("method", "$request_method", ANY, is_method),
     Form::new("protocol", "$server_protocol", ANY, |it| it.starts_with(b"HTTP/")),
     Form::new("path", "$request_uri", ANY, |it| it.starts_with(b"/")),
     Form::new("status", "$status", BARE, is_status),
     Form::new("agent", "$http_user_agent", QUOTED, is_agent),
+    // Between separators.
+    Form::new("agent", "$http_user_agent", BARE, |it| it.contains(&b' ') && is_agent(it)),
 ];
 
 impl Form {
@@ -280,7 +306,7 @@ fn is_request(value: &[u8]) -> bool {
     words.next().is_some_and(is_method) && words.next().is_some_and(|target| !target.is_empty())
 }
 
-fn is_method(value: &[u8]) -> bool {
+pub(in crate::format) fn is_method(value: &[u8]) -> bool {
     const METHODS: [&[u8]; 9] = [
         b"GET",
         b"HEAD",

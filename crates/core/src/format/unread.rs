@@ -74,10 +74,12 @@ fn looks_binary(text: &[u8]) -> bool {
     controls + replaced > text.len() / 10
 }
 
+/// What may stand beside a time or an address.
+const SIGNS: &[u8] = b" \"'[](){}<>,;=|^~!#*";
+
 /// Whether a line has a time or an address, or is a JSON object.
 fn has_signs_of_a_log(line: &[u8]) -> bool {
-    let is_sign =
-        |byte: &u8| matches!(byte, b' ' | b'\t' | b'"' | b'[' | b']' | b',' | b';' | b'=');
+    let is_sign = |byte: &u8| byte.is_ascii_control() || SIGNS.contains(byte);
     let is_clock = |word: &[u8]| word.get(..8).is_some_and(|text| second_of_day_at(text).is_some());
     // A time in the common log format ends with a clock: `17/Dec/2025:09:03:01`.
     let ends_with_clock = |word: &[u8]| word.len() > 8 && is_clock(&word[word.len() - 8..]);
@@ -110,6 +112,9 @@ mod tests {
             (&["[17/Dec/2025:09:03:01 +0000] a", "b c"], TextKind::Prose),
             (&["[17/Dec/2025:09:03:01 +0000] a"], TextKind::Log),
             (&["client 192.0.2.7 left"], TextKind::Log),
+            (&["a|192.0.2.7|b"], TextKind::Log),
+            (&["a\u{1}(192.0.2.7)<b>"], TextKind::Log),
+            (&["a^^2025-12-17T09:03:01Z^^b"], TextKind::Log),
             (&["{\"a\":1}"], TextKind::Log),
         ] {
             let lines: Vec<&[u8]> = lines.iter().map(|line| line.as_bytes()).collect();

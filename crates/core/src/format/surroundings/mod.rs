@@ -10,6 +10,7 @@
 //! kinds in several lines, and the values after it become fields by their key or their place
 //! (`tail_fields`). Names need evidence (`evidence`).
 
+mod cells;
 mod evidence;
 mod head_fields;
 mod labels;
@@ -21,6 +22,7 @@ mod written;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
+pub(super) use self::cells::separator_of;
 pub(super) use self::evidence::Evidence;
 use self::evidence::FirstValues;
 use self::head_fields::HeadSample;

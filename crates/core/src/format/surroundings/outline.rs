@@ -12,10 +12,12 @@
 //! and so on, or have the name of their key. A line of several words without a key is a message, not a log of
 //! requests.
 
+use super::cells::{cells_of, separator_of};
 use super::evidence::Evidence;
 use super::parts::{LinePart, PartForm, parts_of};
 use super::tail_fields::known_value;
 use crate::format::compiled::Format;
+use crate::format::inference::is_method;
 use crate::format::notation;
 use crate::value::{RequestLine, parse_clf_variant};
 
@@ -27,8 +29,31 @@ const WORDS_MAX: usize = 3;
 /// The format of lines that have the same form, if at least half of them have it. `needs_time` is whether
 /// nothing around the lines has a time.
 pub(in crate::format) fn outline_format(lines: &[&[u8]], needs_time: bool) -> Option<Format> {
+    let by_words = || {
+        let columns = columns_of(lines, &|line| parts_of(line))?;
+        definition_of(&columns, &roles_of(&columns, needs_time)?)
+    };
+    let by_cells = || {
+        let separator = separator_of(lines)?;
+        let columns = columns_of(lines, &|line| cells_of(line, separator))?;
+        let roles = roles_of(&columns, needs_time)?;
+        let is_safe = separator == b'\t' || !are_chosen_by_clients(&columns, &roles);
+        is_safe.then(|| definition_of(&columns, &roles)).flatten()
+    };
+    let definition = by_words().or_else(by_cells)?;
+    let format = notation::compile(&definition)?.ok()?;
+    let mut format = format.with_name(NAME);
+    format.set_suggestion(definition);
+    Some(format)
+}
+
+/// The values of the lines of one form, which is that of at least half of them.
+fn columns_of<'a>(
+    lines: &[&'a [u8]],
+    cut: &dyn Fn(&'a [u8]) -> Option<Vec<LinePart<'a>>>,
+) -> Option<Vec<Column<'a>>> {
     let mut shapes: Vec<Vec<Vec<LinePart<'_>>>> = Vec::new();
-    for parts in lines.iter().filter_map(|line| parts_of(line)) {
+    for parts in lines.iter().filter_map(|line| cut(line)) {
         match shapes.iter_mut().find(|shape| have_same_form(&shape[0], &parts)) {
             Some(shape) => shape.push(parts),
             None => shapes.push(vec![parts]),
@@ -38,13 +63,20 @@ pub(in crate::format) fn outline_format(lines: &[&[u8]], needs_time: bool) -> Op
     if shape.len() * 2 < lines.len() {
         return None;
     }
-    let columns: Vec<Column<'_>> =
-        (0..shape[0].len()).map(|index| Column::of(&shape, index)).collect();
-    let definition = definition_of(&columns, needs_time)?;
-    let format = notation::compile(&definition)?.ok()?;
-    let mut format = format.with_name(NAME);
-    format.set_suggestion(definition);
-    Some(format)
+    Some((0..shape[0].len()).map(|index| Column::of(&shape, index)).collect())
+}
+
+/// Whether a value has a name though it stands behind a text that clients write. Such a text may hold
+/// the separator, which few servers escape, and what follows it would move.
+fn are_chosen_by_clients(columns: &[Column<'_>], roles: &[Option<Role>]) -> bool {
+    let is_free = |(column, role): &(&Column<'_>, &Option<Role>)| {
+        column.part.form == PartForm::Barred
+            && (matches!(role, Some(Role::UserAgent | Role::Referer | Role::Target))
+                || role.is_none() && column.values.iter().any(|value| value.contains(&b' ')))
+    };
+    let cells = || columns.iter().zip(roles);
+    let Some(free) = cells().position(|cell| is_free(&cell)) else { return false };
+    cells().skip(free).any(|cell| cell.1.is_some() && !is_free(&cell))
 }
 
 /// Whether the texts between the values of two lines are the same.
@@ -135,20 +167,19 @@ impl Role {
 }
 
 /// The definition of lines with these values in the notation of nginx.
-fn definition_of(columns: &[Column<'_>], needs_time: bool) -> Option<String> {
-    let roles = roles_of(columns, needs_time)?;
+fn definition_of(columns: &[Column<'_>], roles: &[Option<Role>]) -> Option<String> {
     let is_word = |column: &&Column<'_>| {
         column.part.form == PartForm::Bare
             && column.part.key.is_none()
             && column.all(|value| value.iter().all(u8::is_ascii_alphabetic))
     };
-    let unnamed = columns.iter().zip(&roles).filter(|(_, role)| role.is_none());
+    let unnamed = columns.iter().zip(roles).filter(|(_, role)| role.is_none());
     if unnamed.map(|(column, _)| column).filter(is_word).count() > WORDS_MAX {
         return None;
     }
     let mut text = String::new();
     let mut unnamed = 0;
-    for (column, role) in columns.iter().zip(&roles) {
+    for (column, role) in columns.iter().zip(roles) {
         text.push_str(std::str::from_utf8(column.part.before).ok()?);
         if let Some(role) = role {
             text.push_str(role.variable());
@@ -194,6 +225,14 @@ fn roles_of(columns: &[Column<'_>], needs_time: bool) -> Option<Vec<Option<Role>
             roles[index + 1] = Some(Role::Target);
             roles[index + 2] = Some(Role::Protocol);
             index + 3
+        }
+        None if let Some((index, after)) = separate_request(columns) => {
+            roles[index] = Some(Role::Method);
+            roles[index + 1] = Some(Role::Target);
+            if after > index + 2 {
+                roles[index + 2] = Some(Role::Protocol);
+            }
+            after
         }
         None => {
             let index = only(&|column| {
@@ -246,6 +285,17 @@ fn roles_of(columns: &[Column<'_>], needs_time: bool) -> Option<Vec<Option<Role>
         roles[referer] = Some(Role::Referer);
     }
     Some(roles)
+}
+
+/// The column of methods that is followed by one of targets and perhaps one of versions, and the column
+/// after these.
+fn separate_request(columns: &[Column<'_>]) -> Option<(usize, usize)> {
+    let index = columns.iter().position(|column| column.all(is_method))?;
+    let target = columns.get(index + 1)?;
+    let is_target = |value: &[u8]| value.starts_with(b"/") || value.starts_with(b"http");
+    let is_version = |column: &Column<'_>| column.all(|value| value.starts_with(b"HTTP/"));
+    let after = index + 2 + usize::from(columns.get(index + 2).is_some_and(is_version));
+    target.all(is_target).then_some((index, after))
 }
 
 fn is_absent(value: &[u8]) -> bool {

@@ -45,10 +45,8 @@ pub(super) enum PartForm {
 /// The values of a line; `None` if it cannot be a log of requests: it has no version of HTTP or several,
 /// control characters, or a quote or bracket that does not end a value.
 pub(super) fn parts_of(line: &[u8]) -> Option<Vec<LinePart<'_>>> {
-    let is_strange =
-        |byte: &u8| byte.is_ascii_control() && *byte != b'\t' || matches!(byte, b'$' | b'\'');
     let line = line.trim_ascii();
-    if line.len() > LINE_BYTES_MAX || memchr::memmem::find_iter(line, b" HTTP/").count() != 1 {
+    if !is_looked_at(line) || versions(line) != 1 {
         return None;
     }
     let bars = memchr::memmem::find_iter(line, b" |").count();
@@ -58,8 +56,22 @@ pub(super) fn parts_of(line: &[u8]) -> Option<Vec<LinePart<'_>>> {
     let end = cutter.at;
     parts.last_mut()?.after = &line[end..];
     let are_plain = |part: &LinePart<'_>| !part.before.iter().chain(part.after).any(is_strange);
-    (parts.iter().all(are_plain) && !line.iter().any(|byte| *byte < b' ' && *byte != b'\t'))
-        .then_some(parts)
+    parts.iter().all(are_plain).then_some(parts)
+}
+
+/// Whether a line is not too long, and has no control characters.
+pub(super) fn is_looked_at(line: &[u8]) -> bool {
+    line.len() <= LINE_BYTES_MAX && !line.iter().any(|byte| *byte < b' ' && *byte != b'\t')
+}
+
+/// How often a version of HTTP follows a blank.
+pub(super) fn versions(line: &[u8]) -> usize {
+    memchr::memmem::find_iter(line, b" HTTP/").count()
+}
+
+/// Whether a definition cannot have a byte between its values.
+pub(super) fn is_strange(byte: &u8) -> bool {
+    byte.is_ascii_control() && *byte != b'\t' || matches!(byte, b'$' | b'\'')
 }
 
 struct Cutter<'a> {
@@ -186,7 +198,7 @@ fn begins_with_address(rest: &[u8]) -> bool {
 }
 
 /// Whether a text may be the name of a value.
-fn is_key(text: &[u8]) -> bool {
+pub(super) fn is_key(text: &[u8]) -> bool {
     let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     text.first().is_some_and(u8::is_ascii_alphabetic) && text.iter().all(is_letter)
 }
@@ -202,7 +214,7 @@ fn time_at(rest: &[u8]) -> Option<usize> {
 }
 
 /// The lengths of method, target and version of a request line without quotes.
-fn request_at(rest: &[u8]) -> Option<[usize; 3]> {
+pub(super) fn request_at(rest: &[u8]) -> Option<[usize; 3]> {
     let mut words = rest.splitn(4, |byte| *byte == b' ');
     let (method, target, version) = (words.next()?, words.next()?, words.next()?);
     let is_request = method.iter().all(u8::is_ascii_uppercase)

@@ -1,0 +1,143 @@
+//! Cuts a line whose values stand between separators, mostly without blanks, into these values.
+//!
+//! ```text
+//! web1|192.0.2.7|2025-12-17T09:03:01Z|GET /a HTTP/1.1|200|Mozilla/5.0 (X11; Linux)
+//! ```
+//!
+//! As opposed to `parts.rs`, blanks are parts of values, but for those of a request line.
+
+use super::parts::{LinePart, PartForm, is_key, is_looked_at, is_strange, request_at, versions};
+use crate::format::program::tail::key_length;
+
+/// What may separate values. Of several, the first one counts: values hold it the least often.
+const SEPARATORS: [u8; 6] = [b'\t', b'|', b'^', b'~', b';', b','];
+/// The fewest separators of a line.
+const SEPARATORS_MIN: usize = 4;
+
+/// The separator that more than half of the lines have as often.
+pub(in crate::format) fn separator_of(lines: &[&[u8]]) -> Option<u8> {
+    SEPARATORS.into_iter().find(|separator| {
+        let counts: Vec<usize> = lines
+            .iter()
+            .map(|line| line.iter().filter(|byte| *byte == separator).count())
+            .collect();
+        let is_usual = |usual: &usize| counts.iter().filter(|count| *count == usual).count();
+        counts.iter().any(|usual| *usual >= SEPARATORS_MIN && is_usual(usual) * 2 > lines.len())
+    })
+}
+
+/// The values of a line; `None` if it cannot be a log of requests, as for `parts_of`.
+pub(super) fn cells_of(line: &[u8], separator: u8) -> Option<Vec<LinePart<'_>>> {
+    let line = line.trim_ascii();
+    if !is_looked_at(line) || versions(line) > 1 {
+        return None;
+    }
+    let mut cells = Cells { line, end: 0, parts: Vec::new() };
+    let mut start = 0;
+    for cell in line.split(|byte| *byte == separator) {
+        cells.add(start, cell);
+        start += cell.len() + 1;
+    }
+    let Cells { end, mut parts, .. } = cells;
+    parts.last_mut()?.after = &line[end..];
+    let are_plain = |part: &LinePart<'_>| !part.before.iter().chain(part.after).any(is_strange);
+    parts.iter().all(are_plain).then_some(parts)
+}
+
+struct Cells<'a> {
+    line: &'a [u8],
+    /// The end of the last value.
+    end: usize,
+    parts: Vec<LinePart<'a>>,
+}
+
+impl<'a> Cells<'a> {
+    /// Adds the value, or the three of a request line, of a cell at an offset.
+    fn add(&mut self, start: usize, cell: &'a [u8]) {
+        let text = cell.trim_ascii();
+        let key = key_of(text);
+        let value_start = key.map_or(0, |(_, bytes)| bytes);
+        let start = start + cell.len() - cell.trim_ascii_start().len() + value_start;
+        let (text, key) = (&text[value_start..], key.map(|(key, _)| key));
+        let is_whole = |lengths: &[usize; 3]| lengths.iter().sum::<usize>() + 2 == text.len();
+        if let Some(lengths) = request_at(text).filter(is_whole) {
+            return self.request(start, lengths);
+        }
+        let (form, from, to) = match text {
+            [b'"', .., b'"'] => (PartForm::Quoted, 1, text.len() - 1),
+            [b'[', .., b']'] => (PartForm::Bracketed, 1, text.len() - 1),
+            _ => (PartForm::Barred, 0, text.len()),
+        };
+        self.push(start + from, start + to, form, key);
+    }
+
+    /// Adds the values of a request line, which ends at its own blanks whatever its path holds.
+    fn request(&mut self, start: usize, lengths: [usize; 3]) {
+        let mut at = start;
+        for (index, length) in lengths.into_iter().enumerate() {
+            let form = if index == 0 { PartForm::Method } else { PartForm::Bare };
+            self.push(at, at + length, form, None);
+            at += length + 1;
+        }
+    }
+
+    fn push(&mut self, start: usize, end: usize, form: PartForm, key: Option<&'a [u8]>) {
+        let (before, text) = (&self.line[self.end..start], &self.line[start..end]);
+        self.parts.push(LinePart { before, text, form, key, after: b"" });
+        self.end = end;
+    }
+}
+
+/// The key before a value, and its length with the sign after it: `status=` or `status: `.
+fn key_of(text: &[u8]) -> Option<(&[u8], usize)> {
+    if let Some(length) = key_length(text) {
+        return Some((&text[..length], length + 1));
+    }
+    let colon = memchr::memmem::find(text, b": ").filter(|colon| is_key(&text[..*colon]))?;
+    Some((&text[..colon], colon + 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cells_of, separator_of};
+
+    #[test]
+    fn the_separator_is_as_often_in_most_lines() {
+        for (lines, separator) in [
+            (&["a|b|c|d|e", "f|g|h|i|j", "k"][..], Some(b'|')),
+            (&["a|b|c|d", "f|g|h|i"], None),
+            (&["a;b;c;d;e", "a;b;c;d;e;f", "g"], None),
+            (&["a, b|c|d|e, f|g, h, i", "a|c|d|e|g"], Some(b'|')),
+        ] {
+            let lines: Vec<&[u8]> = lines.iter().map(|line| line.as_bytes()).collect();
+            assert_eq!(separator_of(&lines), separator, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn cells_are_values_and_a_request_is_three() {
+        let line = b"a b | [x]|ip=1|GET /a HTTP/1.1|rt: 0.1|\"q \"||b";
+        let parts = cells_of(line, b'|').expect("a line of a log");
+        let shown: Vec<String> = parts
+            .iter()
+            .map(|part| {
+                let [before, text] = [part.before, part.text].map(String::from_utf8_lossy);
+                format!("{before}<{text}>")
+            })
+            .collect();
+        let expected = [
+            "<a b>",
+            " | [<x>",
+            "]|ip=<1>",
+            "|<GET>",
+            " </a>",
+            " <HTTP/1.1>",
+            "|rt: <0.1>",
+            "|\"<q >",
+            "\"|<>",
+            "|<b>",
+        ];
+        assert_eq!(shown, expected);
+        assert_eq!(parts.iter().filter_map(|part| part.key).collect::<Vec<_>>(), [b"ip", b"rt"]);
+    }
+}
