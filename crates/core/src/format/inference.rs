@@ -12,7 +12,7 @@ use super::compiled::Format;
 use super::program::sink::is_address;
 use super::program::tail::{Quote, TailValue, TailValues};
 use super::read::line_parser::LineParser;
-use super::surroundings::separator_of;
+use super::surroundings::{is_known_status, separator_of, split};
 use crate::field::Field;
 use crate::value::{
     CLF_LENGTH, Client, parse_clf, parse_clf_variant, parse_rfc3339, second_of_day_at,
@@ -116,7 +116,7 @@ fn cells(line: &[u8], separator: u8) -> Vec<Piece<'_>> {
         (start, end) = (start + cell.len() + 1, to + quote_bytes);
         piece
     };
-    line.split(|byte| *byte == separator).map(piece).take(VALUES_MAX).collect()
+    split(line, separator).map(piece).take(VALUES_MAX).collect()
 }
 
 /// Definitions of the form that most lines have, with the number of their columns: of whole lines,
@@ -241,7 +241,7 @@ static FORMS: [Form; 17] = [
     Form::new("method", "$request_method", ANY, is_method),
     Form::new("protocol", "$server_protocol", ANY, |it| it.starts_with(b"HTTP/")),
     Form::new("path", "$request_uri", ANY, |it| it.starts_with(b"/")),
-    Form::new("status", "$status", BARE, is_status),
+    Form::new("status", "$status", BARE, is_known_status),
     Form::new("agent", "$http_user_agent", QUOTED, is_agent),
     // Between separators.
     Form::new("agent", "$http_user_agent", BARE, |it| it.contains(&b' ') && is_agent(it)),
@@ -319,10 +319,6 @@ pub(in crate::format) fn is_method(value: &[u8]) -> bool {
         b"PROPFIND",
     ];
     METHODS.contains(&value)
-}
-
-fn is_status(value: &[u8]) -> bool {
-    matches!(value, [b'1'..=b'5', b'0'..=b'9', b'0'..=b'9'])
 }
 
 /// Whether a value names a program and its version, as user agents do.

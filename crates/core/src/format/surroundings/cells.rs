@@ -7,22 +7,36 @@
 //! As opposed to `parts.rs`, blanks are parts of values, but for those of a request line.
 
 use super::parts::{LinePart, PartForm, is_key, is_looked_at, is_strange, request_at, versions};
-use crate::format::program::tail::key_length;
+use crate::format::program::tail::{closing_quote, key_length};
 
 /// What may separate values. Of several, the first one counts: values hold it the least often.
 const SEPARATORS: [u8; 6] = [b'\t', b'|', b'^', b'~', b';', b','];
 /// The fewest separators of a line.
 const SEPARATORS_MIN: usize = 4;
 
-/// The separator that more than half of the lines have as often.
+/// The separator that more than half of the lines have as often outside of quotes.
 pub(in crate::format) fn separator_of(lines: &[&[u8]]) -> Option<u8> {
     SEPARATORS.into_iter().find(|separator| {
-        let counts: Vec<usize> = lines
-            .iter()
-            .map(|line| line.iter().filter(|byte| *byte == separator).count())
-            .collect();
+        let counts: Vec<usize> =
+            lines.iter().map(|line| split(line, *separator).count() - 1).collect();
         let is_usual = |usual: &usize| counts.iter().filter(|count| *count == usual).count();
         counts.iter().any(|usual| *usual >= SEPARATORS_MIN && is_usual(usual) * 2 > lines.len())
+    })
+}
+
+/// The texts between the separators of a line. Those in quotes count as text.
+pub(in crate::format) fn split(line: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
+    let mut rest = Some(line);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let blanks = text.len() - text.trim_ascii_start().len();
+        let quoted = match text[blanks..].first() {
+            Some(b'"') => closing_quote(&text[blanks..]).map_or(0, |end| blanks + end + 1),
+            _ => 0,
+        };
+        let end = memchr::memchr(separator, &text[quoted..]).map(|end| quoted + end);
+        rest = end.map(|end| &text[end + 1..]);
+        Some(&text[..end.unwrap_or(text.len())])
     })
 }
 
@@ -34,7 +48,7 @@ pub(super) fn cells_of(line: &[u8], separator: u8) -> Option<Vec<LinePart<'_>>> 
     }
     let mut cells = Cells { line, end: 0, parts: Vec::new() };
     let mut start = 0;
-    for cell in line.split(|byte| *byte == separator) {
+    for cell in split(line, separator) {
         cells.add(start, cell);
         start += cell.len() + 1;
     }
@@ -108,6 +122,8 @@ mod tests {
             (&["a|b|c|d", "f|g|h|i"], None),
             (&["a;b;c;d;e", "a;b;c;d;e;f", "g"], None),
             (&["a, b|c|d|e, f|g, h, i", "a|c|d|e|g"], Some(b'|')),
+            (&["a,b,\"c,d\",\",\\\",\",e", "a,b,c,d,e"], Some(b',')),
+            (&["a,b,\"c,d,e,f"], Some(b',')),
         ] {
             let lines: Vec<&[u8]> = lines.iter().map(|line| line.as_bytes()).collect();
             assert_eq!(separator_of(&lines), separator, "{lines:?}");

@@ -319,7 +319,7 @@ fn is_nginx_msec(value: &[u8]) -> bool {
 }
 
 /// Whether a value is a status that servers send, as opposed to any number of three digits.
-fn is_known_status(value: &[u8]) -> bool {
+pub(in crate::format) fn is_known_status(value: &[u8]) -> bool {
     let status = std::str::from_utf8(value).ok().filter(|text| text.len() == 3);
     let status = status.and_then(|text| text.parse::<u16>().ok());
     status.is_some_and(|status| {
