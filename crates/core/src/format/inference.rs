@@ -12,10 +12,11 @@ use super::compiled::Format;
 use super::program::sink::is_address;
 use super::program::tail::{Quote, TailValue, TailValues};
 use super::read::line_parser::LineParser;
-use super::surroundings::{is_known_status, separator_of, split};
+use super::surroundings::{separator_of, split};
 use crate::field::Field;
 use crate::value::{
-    CLF_LENGTH, Client, parse_clf, parse_clf_variant, parse_rfc3339, second_of_day_at,
+    CLF_LENGTH, Client, is_known_status, is_standard_method, parse_clf, parse_clf_variant,
+    parse_rfc3339, second_of_day_at,
 };
 
 /// The most lines that are looked at, and the most values of one.
@@ -238,7 +239,7 @@ static FORMS: [Form; 17] = [
     Form::new("client", "$remote_addr", ANY, is_address),
     Form::new("client", "${client(port)}", ANY, is_address_and_port),
     Form::new("request", "$request", ANY, is_request),
-    Form::new("method", "$request_method", ANY, is_method),
+    Form::new("method", "$request_method", ANY, is_standard_method),
     Form::new("protocol", "$server_protocol", ANY, |it| it.starts_with(b"HTTP/")),
     Form::new("path", "$request_uri", ANY, |it| it.starts_with(b"/")),
     Form::new("status", "$status", BARE, is_known_status),
@@ -303,22 +304,8 @@ fn is_address_and_port(value: &[u8]) -> bool {
 /// Whether a value is a request line: a method, a target and, since HTTP/1.0, the version.
 fn is_request(value: &[u8]) -> bool {
     let mut words = value.split(|byte| *byte == b' ');
-    words.next().is_some_and(is_method) && words.next().is_some_and(|target| !target.is_empty())
-}
-
-pub(in crate::format) fn is_method(value: &[u8]) -> bool {
-    const METHODS: [&[u8]; 9] = [
-        b"GET",
-        b"HEAD",
-        b"POST",
-        b"PUT",
-        b"DELETE",
-        b"OPTIONS",
-        b"PATCH",
-        b"CONNECT",
-        b"PROPFIND",
-    ];
-    METHODS.contains(&value)
+    words.next().is_some_and(is_standard_method)
+        && words.next().is_some_and(|target| !target.is_empty())
 }
 
 /// Whether a value names a program and its version, as user agents do.

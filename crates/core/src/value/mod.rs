@@ -79,7 +79,10 @@ pub(crate) use clf::{CLF_LENGTH, ClfTimeCache, parse_clf, parse_clf_variant};
 pub(crate) use host::{Client, is_host, usual_client_length};
 pub(crate) use number::{parse_decimal_ns, parse_digits, parse_upstream_time_ns};
 pub(crate) use quantity::{parse_count, parse_seconds_ns, parse_whole_size};
-pub(crate) use request::{RequestLine, split_port, split_target, split_url};
+pub(crate) use request::{
+    METHODS, RequestLine, is_standard_method, split_port, split_target, split_url,
+};
+pub(crate) use status::is_known_status;
 pub(crate) use strftime::Strftime;
 pub(crate) use time_parts::{TimeContent, TimeKind, TimeParts};
 pub(crate) use time_text::{days_of, parse_day, second_of_day_at, year_of_unix};

@@ -66,14 +66,21 @@ impl<'a> RequestLine<'a> {
     /// Splits `METHOD target`, whose space is at `first`.
     #[cold]
     fn without_version(text: &'a [u8], first: usize) -> Option<Self> {
-        const METHODS: [&[u8]; 8] =
-            [b"GET", b"HEAD", b"POST", b"PUT", b"DELETE", b"OPTIONS", b"PATCH", b"TRACE"];
         // Tomcat writes the space before a version that is not there.
         let (method, target) = (&text[..first], text[first + 1..].trim_ascii_end());
         let is_target = target.first() == Some(&b'/') || split_url(target).is_some();
-        let is_line = METHODS.contains(&method) && is_target && !target.contains(&b' ');
+        let is_line = is_standard_method(method) && is_target && !target.contains(&b' ');
         is_line.then_some(Self { method, target, protocol: b"" })
     }
+}
+
+/// The methods of RFC 9110 and RFC 5789, which are case-sensitive.
+pub(crate) const METHODS: [&str; 9] =
+    ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
+
+/// Whether the text is one of [`METHODS`].
+pub(crate) fn is_standard_method(text: &[u8]) -> bool {
+    METHODS.iter().any(|method| method.as_bytes() == text)
 }
 
 /// Whether the text is a method: a token of RFC 9110, section 5.6.2, such as `M-SEARCH`. One

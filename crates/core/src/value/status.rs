@@ -46,6 +46,16 @@ pub fn status_class(status: &[u8]) -> usize {
     }
 }
 
+/// Whether a value is a status that servers send, as opposed to any number of three digits.
+pub(crate) fn is_known_status(value: &[u8]) -> bool {
+    let status = std::str::from_utf8(value).ok().filter(|text| text.len() == 3);
+    let status = status.and_then(|text| text.parse::<u16>().ok());
+    status.is_some_and(|status| {
+        matches!(status, 100..=103 | 200..=208 | 226 | 300..=308 | 400..=431 | 440 | 444 | 449..=451
+            | 460..=464 | 494..=499 | 500..=511 | 520..=530)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::{STATUS_CLASSES, status_class};

@@ -7,11 +7,7 @@ use super::tree::{ConditionValue, FieldCondition};
 use super::wildcard::without_wildcards;
 use crate::field::Field;
 use crate::filter::clause::TextTest;
-use crate::value::AddressBlock;
-
-/// The methods of RFC 9110 and RFC 5789, which are case-sensitive.
-const METHODS: [&str; 9] =
-    ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
+use crate::value::{AddressBlock, METHODS};
 
 /// Returns a test for equality with one of several values, each with whether it may stand for
 /// an address or a block of addresses.

@@ -5,7 +5,9 @@
 use std::collections::HashSet;
 
 use crate::format::program::sink::is_address;
-use crate::value::{is_host, parse_decimal_ns, parse_go_duration_ns, split_port};
+use crate::value::{
+    is_host, is_standard_method, parse_decimal_ns, parse_go_duration_ns, split_port,
+};
 
 /// The name of the field that has the header `X-Forwarded-For`.
 pub(in crate::format) const FORWARDED_FOR: &str = "http_x_forwarded_for";
@@ -215,13 +217,11 @@ fn is_private(value: &[u8]) -> bool {
 /// Whether a value can be a virtual host: a name or an address, but no word of another kind, such
 /// as a method or the hexadecimal digits of an identifier.
 pub(in crate::format) fn is_virtual_host(value: &[u8]) -> bool {
-    const METHODS: [&[u8]; 9] =
-        [b"GET", b"HEAD", b"POST", b"PUT", b"DELETE", b"OPTIONS", b"PATCH", b"CONNECT", b"TRACE"];
     let is_identifier = value.len() >= 8
         && value.iter().all(u8::is_ascii_hexdigit)
         && value.iter().any(u8::is_ascii_digit);
     let name = value.strip_prefix(b"*.").unwrap_or(value);
-    is_host(name) && !is_identifier && !METHODS.contains(&value)
+    is_host(name) && !is_identifier && !is_standard_method(value)
 }
 
 /// Whether a value is `1.234`: nginx writes three digits after the point.

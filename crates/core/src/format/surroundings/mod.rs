@@ -28,7 +28,7 @@ use self::evidence::FirstValues;
 use self::head_fields::HeadSample;
 pub(super) use self::labels::Labels;
 use self::labels::{begins_with_host, has_urls};
-pub(super) use self::outline::{is_known_status, outline_format};
+pub(super) use self::outline::outline_format;
 use self::tail_fields::TailSample;
 pub(super) use self::written::written_surroundings;
 use super::catalog::known_formats;

@@ -17,9 +17,8 @@ use super::evidence::Evidence;
 use super::parts::{LinePart, PartForm, parts_of};
 use super::tail_fields::known_value;
 use crate::format::compiled::Format;
-use crate::format::inference::is_method;
 use crate::format::notation;
-use crate::value::{RequestLine, parse_clf_variant};
+use crate::value::{RequestLine, is_known_status, is_standard_method, parse_clf_variant};
 
 /// The name of the formats that are made here.
 const NAME: &str = "UNNAMED";
@@ -290,7 +289,7 @@ fn roles_of(columns: &[Column<'_>], needs_time: bool) -> Option<Vec<Option<Role>
 /// The column of methods that is followed by one of targets and perhaps one of versions, and the column
 /// after these.
 fn separate_request(columns: &[Column<'_>]) -> Option<(usize, usize)> {
-    let index = columns.iter().position(|column| column.all(is_method))?;
+    let index = columns.iter().position(|column| column.all(is_standard_method))?;
     let target = columns.get(index + 1)?;
     let is_target = |value: &[u8]| value.starts_with(b"/") || value.starts_with(b"http");
     let is_version = |column: &Column<'_>| column.all(|value| value.starts_with(b"HTTP/"));
@@ -316,16 +315,6 @@ fn is_request(value: &[u8]) -> bool {
 fn is_nginx_msec(value: &[u8]) -> bool {
     let digits = |text: &[u8]| text.iter().all(u8::is_ascii_digit);
     value.len() == 14 && value[10] == b'.' && digits(&value[..10]) && digits(&value[11..])
-}
-
-/// Whether a value is a status that servers send, as opposed to any number of three digits.
-pub(in crate::format) fn is_known_status(value: &[u8]) -> bool {
-    let status = std::str::from_utf8(value).ok().filter(|text| text.len() == 3);
-    let status = status.and_then(|text| text.parse::<u16>().ok());
-    status.is_some_and(|status| {
-        matches!(status, 100..=103 | 200..=208 | 226 | 300..=308 | 400..=431 | 440 | 444 | 449..=451
-            | 460..=464 | 494..=499 | 500..=511 | 520..=530)
-    })
 }
 
 fn is_ip(value: &[u8]) -> bool {
