@@ -27,7 +27,7 @@ use crate::outcome::{Failure, say};
 pub(crate) fn inputs(files: &[PathBuf]) -> Result<Vec<Input>, Failure> {
     let input = |path: &PathBuf| match path.as_os_str() == OsStr::new("-") {
         true => Input::Stdin(Vec::new()),
-        false => Input::File(path.clone()),
+        false => Input::File(path.clone().into()),
     };
     let inputs: Vec<Input> = files.iter().map(input).collect();
     if inputs.iter().filter(|input| is_stdin(input)).count() > 1 {
@@ -142,7 +142,7 @@ pub(crate) fn follow_all(
     let (mut paths, mut others) = (Vec::new(), Vec::new());
     for input in inputs {
         match input {
-            Input::File(path) if can_follow(path) => paths.push(path.clone()),
+            Input::File(path) if can_follow(path) => paths.push(path.to_path_buf()),
             other => others.push(other.clone()),
         }
     }

@@ -46,6 +46,7 @@ pub use clock::{Clock, SystemClock};
 pub use error::{Fault, FaultKind, ReadError, SourceError, StopReason, StreamDefect, StreamError};
 pub use file_parts::FilePlace;
 pub use file_span::FileSpan;
+pub use log_year::LastTime;
 pub use packed_file::PackedFile;
 pub use pipeline::{
     BlockStart, DataSet, FormatMap, FoundRecord, LineSink, LogLine, LogLines, MachineClock,
@@ -61,9 +62,9 @@ pub use scan::{
     TallyChunk, TallyEntry, ValueTally, is_retryable, run_in_order, scan_text,
 };
 pub use source::{
-    Follower, Head, Input, LineJoiner, MemberLimit, ReadUpload, Text, can_follow, find_inputs,
-    first_time, is_identified, is_packed, read_inputs, read_packed_file, read_stream, read_upload,
-    with_year,
+    Follower, Head, Input, InputFile, LineJoiner, MemberLimit, ReadUpload, Text, can_follow,
+    find_inputs, first_time, is_identified, is_packed, read_inputs, read_packed_file, read_stream,
+    read_upload, with_year,
 };
 pub use weir_core::FormatChoice;
 pub use writer::{Intake, RecordWriter, SourceOptions, SourceWriter};

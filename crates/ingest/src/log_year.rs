@@ -6,22 +6,40 @@ use weir_core::{Date, YearOrigin, YearReference};
 
 use crate::clock::seconds_since_1970;
 
+/// A time that no line of a log is much later than.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LastTime {
+    /// The time.
+    pub at: SystemTime,
+    /// Whether it is the first time of the next log of a rotated set, and not that at which the log was
+    /// last written.
+    pub is_of_next_log: bool,
+}
+
+impl From<SystemTime> for LastTime {
+    fn from(at: SystemTime) -> Self {
+        Self { at, is_of_next_log: false }
+    }
+}
+
 /// Half a year.
 const HALF_S: i64 = 365 * 86_400 / 2;
 
-/// Returns the time that determines the year of a log: a day in its name, or else when it was last
-/// written.
+/// Returns the time that determines the year of a log: a day in its name, or else that of the next log of
+/// its rotated set, or when it was last written.
 ///
 /// The day in a name may be the first or the last of the log, or between. So the log begins within half
 /// a year of it; and not after it was written, unless that was before the day.
-pub(crate) fn year_of_log(name: &str, written: Option<SystemTime>) -> Option<YearReference> {
-    let written_s = written.map(seconds_since_1970);
+pub(crate) fn year_of_log(name: &str, last: Option<LastTime>) -> Option<YearReference> {
+    let written_s = last.map(|last| seconds_since_1970(last.at));
+    let is_of_next_log = last.is_some_and(|last| last.is_of_next_log);
+    let last_origin = if is_of_next_log { YearOrigin::NextLog } else { YearOrigin::Written };
     let of = |origin| move |unix_s| YearReference { unix_s, origin };
     let named = end_of_named_day_s(name).map(|end_s| {
         let latest_s = end_s + HALF_S;
         written_s.map_or(latest_s, |written_s| latest_s.min(written_s.max(end_s)))
     });
-    named.map(of(YearOrigin::Name)).or_else(|| written_s.map(of(YearOrigin::Written)))
+    named.map(of(YearOrigin::Name)).or_else(|| written_s.map(of(last_origin)))
 }
 
 /// Returns the end of the day in the name of a file, in seconds since 1970: `messages-20231231.gz`,
@@ -70,7 +88,7 @@ mod tests {
             (Some(end_s + 2 * HALF_S), end_s + HALF_S),
         ] {
             let written = written_s.map(|unix_s: i64| {
-                SystemTime::UNIX_EPOCH + Duration::from_secs(unix_s.unsigned_abs())
+                (SystemTime::UNIX_EPOCH + Duration::from_secs(unix_s.unsigned_abs())).into()
             });
             let year = year_of_log("messages-20231231", written);
             assert_eq!(year.map(|year| year.unix_s), Some(latest_s), "{written_s:?}");

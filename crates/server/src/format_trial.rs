@@ -87,7 +87,7 @@ pub(crate) async fn read_again(
         before: Lock::new(Some(Replaced { numbers, removed })),
     };
     let reading = tokio::task::spawn_blocking(move || {
-        read_inputs(&intake, &[Input::File(path)], &format, 1).into_iter().next()
+        read_inputs(&intake, &[Input::File(path.into())], &format, 1).into_iter().next()
     });
     match begun.await {
         // What cannot be read from now on is said where the source stands.

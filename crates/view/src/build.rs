@@ -239,8 +239,8 @@ fn histogram_view(
         Stack::StatusClass => class_order(&totals),
         Stack::Column(_) => by_size(totals),
     };
-    let step_s = histogram.step_s();
-    Some(Histogram { step_s, field, groups, until, buckets, unfiltered: None })
+    let (step_s, left_out) = (histogram.step_s(), histogram.left_out());
+    Some(Histogram { step_s, field, groups, until, buckets, left_out, unfiltered: None })
 }
 
 fn field_name(stack: Stack, values: &Values) -> String {

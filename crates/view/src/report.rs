@@ -9,6 +9,7 @@ use crate::blocks::BlocksReport;
 use crate::comparison::Comparison;
 use crate::group::{Group, Tally};
 use crate::kind::{KindCount, RecordKind};
+use crate::number::is_zero;
 use crate::row_value::RowValue;
 use crate::sources::{IncompleteSource, ReportSource};
 use crate::words::DURATION_TITLES;
@@ -229,6 +230,10 @@ pub enum YearSource {
     Stated,
     /// A day in the name of the file.
     Name,
+    /// The first time of the log that goes on after this one, in a rotated set.
+    NextLog,
+    /// A 29 February in the log: the latest leap year before its last change.
+    LeapDay,
     /// The time at which the file was last written.
     Written,
     /// The time at which the log was read.
@@ -241,6 +246,8 @@ impl YearSource {
         match self {
             Self::Stated => None,
             Self::Name => Some("by the day in the file's name"),
+            Self::NextLog => Some("by the next log of its rotated set"),
+            Self::LeapDay => Some("the last leap year, by its 29 February"),
             Self::Written => Some("that of the file's last change"),
             Self::Read => Some("the present one"),
         }
@@ -252,6 +259,8 @@ impl From<YearOrigin> for YearSource {
         match origin {
             YearOrigin::Stated => Self::Stated,
             YearOrigin::Name => Self::Name,
+            YearOrigin::NextLog => Self::NextLog,
+            YearOrigin::LeapDay => Self::LeapDay,
             YearOrigin::Written => Self::Written,
             YearOrigin::Clock => Self::Read,
         }
@@ -275,6 +284,11 @@ pub struct Histogram {
     /// All buckets of the time range of the conditions, including empty ones. A missing start or
     /// end is that of all records of the kind, whether or not they match.
     pub buckets: Vec<Bucket>,
+    /// The number of matching records that are in no bucket, because their times are before 1990 and
+    /// others are not: a clock was not set. Left out if there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<u64>"))]
+    pub left_out: u64,
     /// The number of all records of the kind in each bucket, matching or not; left out if the query
     /// has no condition other than on the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -2,6 +2,7 @@
 
 import { perStep } from "../format/duration";
 import { firewallEvents, type Noun, overlayNoun } from "../format/kind";
+import { count } from "../format/number";
 import { capitalized, listed } from "../format/text";
 import type { Histogram } from "../generated/Histogram";
 import { KIND_WORDS } from "../generated/kindWords";
@@ -33,7 +34,9 @@ export function drawingOf(report: Report, theme: Theme, blocks = 0): Drawing | n
 
 /** What a drawing shows: `Requests per hour`. */
 export function titleOf({ histogram, kinds }: Drawing): string {
-  return `${capitalized(listed(kinds.map(({ many }) => many)))} per ${perStep(histogram.step_s)}`;
+  const title = `${capitalized(listed(kinds.map(({ many }) => many)))} per ${perStep(histogram.step_s)}`;
+  const leftOut = histogram.left_out;
+  return leftOut ? `${title}, without ${count(leftOut)} of times before 1990` : title;
 }
 
 /** What the shape behind the bars is; `null` if there is none. */

@@ -29,6 +29,11 @@ until: string,
  */
 buckets: Array<Bucket>, 
 /**
+ * The number of matching records that are in no bucket, because their times are before 1990 and
+ * others are not: a clock was not set. Left out if there are none.
+ */
+left_out?: number, 
+/**
  * The number of all records of the kind in each bucket, matching or not; left out if the query
  * has no condition other than on the time.
  */

@@ -3,4 +3,4 @@
 /**
  * Where the year of times comes from that are written without one.
  */
-export type YearSource = "stated" | "name" | "written" | "read";
+export type YearSource = "stated" | "name" | "next_log" | "leap_day" | "written" | "read";

@@ -21,4 +21,4 @@ pub(crate) use number::{
     SUM_MAX, at_least, bytes, change, duration, lower_bound, rate, separated, share, signed,
 };
 pub(crate) use span::Span;
-pub(crate) use time::{LocalTime, span, step};
+pub(crate) use time::{LocalTime, left_out_text, span, step};

@@ -3,6 +3,8 @@
 use jiff::civil::DateTime;
 pub(crate) use weir_view::span;
 
+use super::separated;
+
 /// The local time of a stamp, without its offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LocalTime(DateTime);
@@ -79,6 +81,15 @@ pub(crate) fn step(step_s: u64) -> String {
         }
     }
     format!("{step_s} seconds")
+}
+
+/// What follows the title of a chart that lacks records: `; 3 of times before 1990 are left out`.
+pub(crate) fn left_out_text(records: u64) -> String {
+    match records {
+        0 => String::new(),
+        1 => "; 1 of a time before 1990 is left out".to_owned(),
+        _ => format!("; {} of times before 1990 are left out", separated(records)),
+    }
 }
 
 #[cfg(test)]

@@ -6,10 +6,12 @@
 //! For that, counts by week are kept by day: see [`Step::grain`].
 
 mod counting;
+mod early;
 mod room;
 
 use std::borrow::Cow;
 
+use self::early::split_range_s;
 use super::step::Step;
 use crate::value::Zone;
 
@@ -19,6 +21,9 @@ const SECOND_NS: i64 = 1_000_000_000;
 ///
 /// The step is the smallest that fits the range from the first record to the last into
 /// `buckets_max` buckets. It depends on the set of records, but not on their order.
+///
+/// Records of times before 1990 are left out ([`Self::left_out`]), if there are later ones: there was no
+/// web, and one line of a machine whose clock was not set would make steps of years.
 ///
 /// Steps up to the zone's even step, an hour in nearly all zones, follow elapsed time. When a clock
 /// is set back, the repeated hour has separate buckets for each pass. When a clock is set forward,
@@ -91,6 +96,8 @@ pub struct Histogram {
     first: i64,
     /// `groups` counts for each bucket.
     counts: Vec<u64>,
+    /// The records of times before the web, of which few are real; see `early`.
+    early: Option<Box<Self>>,
 }
 
 /// One bucket.
@@ -114,8 +121,8 @@ impl Histogram {
     pub fn new(zone: Zone, buckets_max: usize, groups: usize) -> Self {
         let buckets_max = buckets_max.max(2);
         let even_step_s = zone.even_step_s();
-        let counts = Vec::new();
-        Self { zone, even_step_s, buckets_max, groups, step: Step::MIN, first: 0, counts }
+        let (counts, early) = (Vec::new(), None);
+        Self { zone, even_step_s, buckets_max, groups, step: Step::MIN, first: 0, counts, early }
     }
 
     /// Returns the zone whose calendar the buckets follow.
@@ -126,28 +133,30 @@ impl Histogram {
     /// Returns the length of a bucket in seconds of local time. Calendar months count as 30 days,
     /// and calendar years as 365.
     pub fn step_s(&self) -> u64 {
-        self.step.nominal_s() as u64
+        self.shown_part().step.nominal_s() as u64
     }
 
     /// Returns the buckets from the first record's to the last's, or those of the range that
     /// [`Self::covering`] has added. Empty buckets are included, except those that do not exist in
     /// the zone's calendar.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket<'_>> {
-        let buckets = self.bucket_range().into_iter().flat_map(|(first, last)| {
-            let [first, last] = [first, last].map(|bucket| self.shown(bucket));
+        let part = self.shown_part();
+        let buckets = part.bucket_range().into_iter().flat_map(|(first, last)| {
+            let [first, last] = [first, last].map(|bucket| part.shown(bucket));
             first..=last
         });
         buckets.filter_map(|bucket| {
-            let start_s = self.start_of(bucket, self.step);
-            let is_real = start_s < self.start_of(bucket + 1, self.step);
-            is_real.then(|| Bucket { start_s, counts: self.counts_of(bucket) })
+            let start_s = part.start_of(bucket, part.step);
+            let is_real = start_s < part.start_of(bucket + 1, part.step);
+            is_real.then(|| Bucket { start_s, counts: part.counts_of(bucket) })
         })
     }
 
     /// Returns the end of the last bucket, in seconds since 1970. `None` if there are no buckets.
     pub fn end_s(&self) -> Option<i64> {
-        let (_, last) = self.bucket_range()?;
-        Some(self.start_of(self.shown(last) + 1, self.step))
+        let part = self.shown_part();
+        let (_, last) = part.bucket_range()?;
+        Some(part.start_of(part.shown(last) + 1, part.step))
     }
 
     /// Returns the histogram with buckets for a range of times, both ends included, in nanoseconds
@@ -182,22 +191,32 @@ impl Histogram {
     }
     /// Makes room for all buckets in a range of times, so that adding rows within the range moves
     /// no counts.
-    pub(super) fn make_room(&mut self, (first_ns, last_ns): (i64, i64)) {
-        self.cover(first_ns.div_euclid(SECOND_NS), last_ns.div_euclid(SECOND_NS));
+    pub(super) fn make_room(&mut self, range_ns: (i64, i64)) {
+        let (early, own) = split_range_s(range_ns);
+        if let Some((first_s, last_s)) = early {
+            self.early_part().cover(first_s, last_s);
+        }
+        if let Some((first_s, last_s)) = own {
+            self.cover(first_s, last_s);
+        }
     }
 
     /// Returns whether `fresh`, after it has made room for this range of times, would have the same
     /// zone, limit, groups and step as this histogram.
     pub(super) fn is_like(&self, mut fresh: Self, range_ns: (i64, i64)) -> bool {
         fresh.make_room(range_ns);
-        (&self.zone, self.buckets_max, self.groups, self.step)
-            == (&fresh.zone, fresh.buckets_max, fresh.groups, fresh.step)
+        let early_step = |one: &Self| one.early.as_ref().map(|early| early.step);
+        (&self.zone, self.buckets_max, self.groups, self.step, early_step(self))
+            == (&fresh.zone, fresh.buckets_max, fresh.groups, fresh.step, early_step(&fresh))
     }
 
     /// Adds the counts of another histogram with the same zone, limit and groups.
     ///
     /// The result has the step that one histogram over all records would have.
     pub fn merge(&mut self, other: &Self) {
+        if let Some(early) = &other.early {
+            self.early_part().merge(early);
+        }
         let (Some((first, _)), Some((last, _))) = (other.rows().next(), other.rows().last()) else {
             return;
         };
@@ -227,6 +246,10 @@ impl Histogram {
     /// ```
     pub fn aligned(&self, other: &Self) -> (Self, Self) {
         let (mut one, mut other) = (self.clone(), other.clone());
+        if one.early.is_some() || other.early.is_some() {
+            let (of_one, of_other) = one.early_part().aligned(other.early_part());
+            (one.early, other.early) = (Some(of_one.into()), Some(of_other.into()));
+        }
         one.coarsen_to(other.step);
         other.coarsen_to(one.step);
         if let Some((first, last)) = other.bucket_range() {
@@ -261,7 +284,8 @@ impl Histogram {
             let start_s = self.start_of(bucket, grain);
             self.bucket(start_s.saturating_add(by_s).saturating_add(half_s), grain)
         };
-        let mut shifted = Self { counts: Vec::new(), ..self.clone() };
+        let early = self.early.as_ref().map(|early| Box::new(early.shifted(by_s)));
+        let mut shifted = Self { counts: Vec::new(), early, ..self.clone() };
         if let Some((first, last)) = self.bucket_range() {
             // The step may become coarser, if the calendar divides the other time differently.
             shifted.cover_buckets(later(first), later(last));
@@ -281,6 +305,10 @@ impl Histogram {
     /// Subtracts the counts of records that were added before. Removes the empty buckets before the
     /// first remaining record and after the last.
     pub(super) fn remove(&mut self, other: &Self) {
+        if let (Some(own), Some(other)) = (&mut self.early, &other.early) {
+            own.remove(other);
+        }
+        self.early.take_if(|early| early.is_empty());
         for (bucket, counts) in other.rows() {
             let row = self.row(self.rebucket(bucket, other.grain(), self.grain()));
             for (sum, count) in self.counts.iter_mut().skip(row).zip(counts) {
@@ -299,7 +327,7 @@ impl Histogram {
 
     /// Returns whether no record was counted.
     pub(super) fn is_empty(&self) -> bool {
-        self.counts.is_empty()
+        self.counts.is_empty() && self.early.as_ref().is_none_or(|early| early.is_empty())
     }
 
     /// Returns each bucket's number and counts.

@@ -213,7 +213,7 @@ mod tests {
         let mut file = File::create(&path).expect("a file");
         file.write_all(b"a line\n").expect("it is written");
         file.set_len(bytes).expect("a hole");
-        let (input, mut ranges) = (Input::File(path.clone()), None);
+        let (input, mut ranges) = (Input::File(path.clone().into()), None);
         let faults = input.read(&mut |text| {
             ranges = FileRanges::of(&input, text);
             ControlFlow::Break(())

@@ -3,9 +3,9 @@
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::SystemTime;
 
 use crate::error::{StreamDefect, StreamError};
+use crate::log_year::LastTime;
 use crate::progress::SourceProgress;
 
 /// The number of bytes consumed of a file or stream, shared by all layers that unpack it.
@@ -18,8 +18,8 @@ struct CounterState {
     /// The bytes that came out of layers inside other layers.
     nested: AtomicU64,
     may_time_out: AtomicBool,
-    /// When the file was last written, if known.
-    written: Option<SystemTime>,
+    /// The time that no line of the file is much later than, if known.
+    last_time: Option<LastTime>,
     /// The source that the stream is read for, if there is one.
     source: Option<Arc<SourceProgress>>,
 }
@@ -35,9 +35,9 @@ const EXHAUSTED: &str =
     "the packed files in it hold more than 4 GiB and 1,032 times its size; unpack it first";
 
 impl ByteCounter {
-    /// Creates the counter of a file that was last written at `written`.
-    pub(super) fn of_file(written: Option<SystemTime>) -> Self {
-        Self(Arc::new(CounterState { written, ..CounterState::default() }))
+    /// Creates the counter of a file with this last time.
+    pub(super) fn of_file(last_time: Option<LastTime>) -> Self {
+        Self(Arc::new(CounterState { last_time, ..CounterState::default() }))
     }
 
     /// Creates the counter of a stream that is read for a source. Reading fails once the source has
@@ -74,9 +74,9 @@ impl ByteCounter {
         self.0.nested.load(Ordering::Relaxed) > max
     }
 
-    /// When the file was last written, if known.
-    pub(super) fn written_at(&self) -> Option<SystemTime> {
-        self.0.written
+    /// The time that no line of the file is much later than, if known.
+    pub(super) fn last_time(&self) -> Option<LastTime> {
+        self.0.last_time
     }
 
     /// The bytes consumed so far.

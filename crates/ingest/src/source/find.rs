@@ -6,6 +6,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use super::head::Head;
 use super::input::Input;
@@ -82,7 +83,7 @@ impl InputFinder {
                 self.note_skipped(path, before);
             }
             Ok(metadata) => self.add_file(path, &metadata),
-            Err(_) => self.inputs.push(Input::File(path.to_owned())),
+            Err(_) => self.inputs.push(Input::File(path.to_owned().into())),
         }
     }
 
@@ -92,7 +93,7 @@ impl InputFinder {
         {
             return self.note_same(path, &first);
         }
-        self.inputs.push(Input::File(path.to_owned()));
+        self.inputs.push(Input::File(path.to_owned().into()));
     }
 
     /// Notes that a path leads to a file or directory that was already found.
@@ -184,7 +185,8 @@ fn may_be_log(path: &Path) -> bool {
     read.is_err() || is_packed(&head) || is_text(&head)
 }
 
-/// Puts the files of each rotated set in the order of their times.
+/// Puts the files of each rotated set in the order of their times. Times without a year get one that lets
+/// each file end before the next one begins.
 fn order_rotated(inputs: &mut [Input], format: &FormatChoice) {
     let mut sets: BTreeMap<PathBuf, Vec<usize>> = BTreeMap::new();
     for (index, input) in inputs.iter().enumerate() {
@@ -195,7 +197,7 @@ fn order_rotated(inputs: &mut [Input], format: &FormatChoice) {
         }
     }
     for positions in sets.into_values().filter(|positions| positions.len() > 1) {
-        let times = positions.iter().map(|position| first_time_ns(&inputs[*position], format));
+        let times = first_times_ns(inputs, &positions, format);
         let (positions, mut times): (Vec<usize>, Vec<(i64, usize)>) = positions
             .iter()
             .zip(times)
@@ -210,23 +212,70 @@ fn order_rotated(inputs: &mut [Input], format: &FormatChoice) {
     }
 }
 
-fn first_time_ns(input: &Input, format: &FormatChoice) -> Option<i64> {
-    let head = Head::of(input, |text| text.len() >= TIME_BYTES).ok()?;
-    head.first_time(format).map(|time| time.unix_ns)
+/// Returns the first times of the files of a rotated set, in the order of `positions`.
+///
+/// A copy of a log is often younger than its lines by years. So of files with a number, the newest comes
+/// first here, and the time at which it begins is the latest of the next one.
+fn first_times_ns(
+    inputs: &mut [Input],
+    positions: &[usize],
+    format: &FormatChoice,
+) -> Vec<Option<i64>> {
+    let mut newest_first: Vec<usize> = (0..positions.len()).collect();
+    newest_first.sort_by_key(|index| rotation(&inputs[positions[*index]]));
+    let mut times = vec![None; positions.len()];
+    let mut next_log = None;
+    for index in newest_first {
+        let input = &mut inputs[positions[index]];
+        let is_numbered = rotation(input) != u32::MAX;
+        if let (true, Some(first)) = (is_numbered, next_log) {
+            input.set_next_log(first);
+        }
+        let head = Head::of(input, |text| text.len() >= TIME_BYTES).ok();
+        let Some((time, lacks_year)) = head.and_then(|head| head.first_dated(format)) else {
+            continue;
+        };
+        times[index] = Some(time.unix_ns);
+        if let (true, true, Ok(ns)) = (is_numbered, lacks_year, u64::try_from(time.unix_ns)) {
+            next_log = Some(SystemTime::UNIX_EPOCH + Duration::from_nanos(ns));
+        }
+    }
+    times
+}
+
+/// Returns the number at the end of the name of a rotated log: 0 for the log itself, and the largest
+/// number for a name with a date.
+fn rotation(input: &Input) -> u32 {
+    let Input::File(path) = input else { return u32::MAX };
+    let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
+    let name = without_packed_extensions(&name);
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let mut parts = name.split(['.', '-', '_']).filter(|part| is_number(part));
+    match (parts.next(), parts.next()) {
+        (None, _) => 0,
+        (Some(number), None) if number.len() < 4 && name.ends_with(&format!(".{number}")) => {
+            number.parse().unwrap_or(u32::MAX)
+        }
+        _ => u32::MAX,
+    }
 }
 
 /// Extensions that compressors and archivers add.
 const PACKED_EXTENSIONS: [&str; 11] =
     [".gz", ".zst", ".bz2", ".xz", ".lz4", ".Z", ".tar", ".tgz", ".zip", ".tbz2", ".txz"];
 
+fn without_packed_extensions(mut name: &str) -> &str {
+    while let Some(rest) = PACKED_EXTENSIONS.iter().find_map(|ending| name.strip_suffix(ending)) {
+        name = rest;
+    }
+    name
+}
+
 /// Returns the name that the files of a rotated set share: without the extensions that compressors
 /// add, and without parts that are only a number or a date.
 fn rotated_set(path: &Path) -> PathBuf {
     let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
-    let mut name = &*name;
-    while let Some(rest) = PACKED_EXTENSIONS.iter().find_map(|ending| name.strip_suffix(ending)) {
-        name = rest;
-    }
+    let name = without_packed_extensions(&name);
     let is_separator = |c: char| matches!(c, '.' | '-' | '_');
     let is_number = |part: &&str| part.bytes().all(|byte| byte.is_ascii_digit());
     let parts: Vec<&str> = name.split(is_separator).filter(|part| !is_number(part)).collect();
@@ -237,7 +286,23 @@ fn rotated_set(path: &Path) -> PathBuf {
 mod tests {
     use std::path::Path;
 
-    use super::rotated_set;
+    use super::{rotated_set, rotation};
+    use crate::Input;
+
+    #[test]
+    fn a_rotated_log_has_a_number() {
+        for (name, number) in [
+            ("access.log", 0),
+            ("access.log.1", 1),
+            ("access.log.12.gz", 12),
+            ("access2.log", 0),
+            ("access.log-20251217", u32::MAX),
+            ("access.log.2025-12-17", u32::MAX),
+            ("access.2025.log", u32::MAX),
+        ] {
+            assert_eq!(rotation(&Input::File(Path::new(name).to_owned().into())), number, "{name}");
+        }
+    }
 
     #[test]
     fn names_of_rotated_files_map_to_one_set() {

@@ -2,7 +2,6 @@
 
 use std::io::{self, Read};
 use std::ops::ControlFlow;
-use std::time::SystemTime;
 
 use weir_core::{LineOutcome, Lines, LogReader, Timestamp, detect_format};
 
@@ -11,6 +10,7 @@ use super::input::Input;
 use super::unpack::{Text, unpack};
 use super::year::with_year;
 use crate::error::{Fault, FaultKind, ReadError};
+use crate::log_year::LastTime;
 use weir_core::FormatChoice;
 
 /// The largest size of a head.
@@ -26,8 +26,8 @@ pub struct Head {
     pub text: Vec<u8>,
     /// Whether the text is complete.
     pub is_whole: bool,
-    /// When the source was last written, if known.
-    written: Option<SystemTime>,
+    /// The time that no line of the source is much later than, if known.
+    last_time: Option<LastTime>,
 }
 
 impl Head {
@@ -66,11 +66,16 @@ impl Head {
 
     /// The time of the first record that has one.
     pub fn first_time(&self, format: &FormatChoice) -> Option<Timestamp> {
-        first_time_in(self.lines(), format, self.written)
+        self.first_dated(format).map(|(time, _)| time)
+    }
+
+    /// The same, and whether times of its format lack a year.
+    pub(super) fn first_dated(&self, format: &FormatChoice) -> Option<(Timestamp, bool)> {
+        first_time_in(self.lines(), format, self.last_time)
     }
 
     fn read(&mut self, text: &mut Text<'_>, is_enough: impl Fn(&[u8]) -> bool) -> ControlFlow<()> {
-        self.written = text.written();
+        self.last_time = text.last_time();
         while self.text.len() < TEXT_BYTES_MAX && !is_enough(&self.text) {
             let start = self.text.len();
             self.text.resize(start + READ_BYTES, 0);
@@ -105,24 +110,26 @@ fn is_momentary(error: &io::Error) -> bool {
 /// The time of the first record that has one in these lines. Times without a year are
 /// dated relative to today.
 pub fn first_time(lines: &[u8], format: &FormatChoice) -> Option<Timestamp> {
-    first_time_in(lines, format, None)
+    first_time_in(lines, format, None).map(|(time, _)| time)
 }
 
 fn first_time_in(
     lines: &[u8],
     format: &FormatChoice,
-    written: Option<SystemTime>,
-) -> Option<Timestamp> {
+    last_time: Option<LastTime>,
+) -> Option<(Timestamp, bool)> {
     let format = match format {
         FormatChoice::Forced(format) | FormatChoice::Known { format, .. } => format.clone(),
         FormatChoice::Detect | FormatChoice::DetectWith(_) => detect_format(lines)?,
         FormatChoice::Unread => return None,
     };
-    let mut reader = LogReader::new(with_year(format, written));
-    Lines::new(lines).find_map(|line| {
+    let lacks_year = format.lacks_year();
+    let mut reader = LogReader::new(with_year(format, last_time));
+    let time = Lines::new(lines).find_map(|line| {
         reader.read(line.bytes, |_, outcome| match outcome {
             LineOutcome::Record(record) => record.time,
             _ => None,
         })
-    })
+    });
+    Some((time?, lacks_year))
 }

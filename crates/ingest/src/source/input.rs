@@ -2,8 +2,8 @@
 
 use std::fs::{File, Metadata};
 use std::io::{self, Cursor, Read, Seek};
-use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::ops::{ControlFlow, Deref};
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::byte_counter::ByteCounter;
@@ -14,16 +14,45 @@ use super::whole_file::WholeFile;
 use crate::error::{Fault, ReadError};
 use crate::file_reads::FileReads;
 use crate::first_length::FirstLength;
+use crate::log_year::LastTime;
 use crate::packed_file::PackedFile;
 use crate::plain_file::PlainFile;
 
 /// An input to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
-    /// The file at this path, which may be a FIFO or a device.
-    File(PathBuf),
+    /// A file, which may be a FIFO or a device.
+    File(InputFile),
     /// Standard input, of which these bytes have already been read.
     Stdin(Vec<u8>),
+}
+
+/// The path of a file, and what the other logs of its rotated set say of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputFile {
+    path: PathBuf,
+    /// The first time of the log that goes on after it, if that is earlier than its last change.
+    next_log: Option<SystemTime>,
+}
+
+impl From<PathBuf> for InputFile {
+    fn from(path: PathBuf) -> Self {
+        Self { path, next_log: None }
+    }
+}
+
+impl Deref for InputFile {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl AsRef<Path> for InputFile {
+    fn as_ref(&self) -> &Path {
+        &self.path
+    }
 }
 
 /// An open input that is not packed.
@@ -60,10 +89,29 @@ impl Input {
         (metadata.is_file() && metadata.len() > 0).then_some(metadata.len())
     }
 
+    /// The time that no line of a regular file is much later than.
+    pub(super) fn last_time(&self) -> Option<LastTime> {
+        match self {
+            Self::File(InputFile { next_log: Some(at), .. }) => {
+                Some(LastTime { at: *at, is_of_next_log: true })
+            }
+            _ => self.written().map(LastTime::from),
+        }
+    }
+
     /// When a regular file was last written.
-    pub(super) fn written(&self) -> Option<SystemTime> {
+    fn written(&self) -> Option<SystemTime> {
         let metadata = self.metadata().ok()?;
         metadata.is_file().then(|| metadata.modified().ok()).flatten()
+    }
+
+    /// Notes the first time of the log that goes on after this one, unless this one was last written
+    /// before.
+    pub(super) fn set_next_log(&mut self, first: SystemTime) {
+        let is_earlier = self.written().is_some_and(|written| first < written);
+        if let (true, Self::File(file)) = (is_earlier, self) {
+            file.next_log = Some(first);
+        }
     }
 
     /// Whether this input is the file with this metadata, under any name. Always false for pipes
@@ -99,7 +147,7 @@ impl Input {
     /// the errors of the parts that could not be read. If the input cannot be opened, that is the
     /// only error.
     pub fn read(&self, visit: &mut dyn FnMut(&mut Text<'_>) -> ControlFlow<()>) -> Vec<Fault> {
-        let counter = ByteCounter::of_file(self.written());
+        let counter = ByteCounter::of_file(self.last_time());
         let name = self.name();
         match self.open(&counter) {
             Ok(stream) => unpack(&name, stream, &counter, visit).faults,

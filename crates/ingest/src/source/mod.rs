@@ -30,7 +30,7 @@ mod zstd;
 pub use find::find_inputs;
 pub use follow::{Follower, can_follow};
 pub use head::{Head, first_time};
-pub use input::Input;
+pub use input::{Input, InputFile};
 pub use line_joiner::LineJoiner;
 pub use read::{read_inputs, read_packed_file, read_stream};
 pub use stream_head::{is_identified, is_packed};

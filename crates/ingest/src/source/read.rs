@@ -16,6 +16,7 @@ use super::unpack::{Text, Unpacked, unpack};
 use super::upload::MemberLimit;
 use crate::clock::{Clock, SystemClock};
 use crate::error::{Fault, FaultKind, ReadError};
+use crate::log_year::LastTime;
 use crate::packed_file::PackedFile;
 use crate::plain_file::ReadBackError;
 use crate::progress::{SourceEnd, SourceProgress};
@@ -95,7 +96,7 @@ pub fn read_packed_file(
     format: &FormatChoice,
 ) -> Result<(), ReadBackError> {
     let (name, file) = (packed.name(), packed.reopen()?);
-    let counter = ByteCounter::of_file(file.metadata()?.modified().ok());
+    let counter = ByteCounter::of_file(file.metadata()?.modified().ok().map(LastTime::from));
     let order = InputOrder::default();
     let position = InputPosition { order: &order, index: 0, is_live: false };
     let mut reader = TextReader::new(intake, format, None, Some(position));
@@ -222,7 +223,7 @@ impl<'a> TextReader<'a> {
         }
         // The packed size of a file in an archive is unknown.
         let bytes_total = self.bytes_total.filter(|_| !text.is_member());
-        let mut options = self.options(text.name(), bytes_total).written(text.written());
+        let mut options = self.options(text.name(), bytes_total).last_time(text.last_time());
         if self.position.as_ref().is_some_and(|position| position.is_live) {
             options = options.watch_drift();
         }
@@ -238,7 +239,7 @@ impl<'a> TextReader<'a> {
     /// Lets the parsers read a plain file themselves.
     fn pull(&mut self, input: &Input, PlainInput { bytes, file }: PlainInput) {
         let name = input.name();
-        let writer = self.open(self.options(&name, self.bytes_total).written(input.written()));
+        let writer = self.open(self.options(&name, self.bytes_total).last_time(input.last_time()));
         if let Some(file) = file {
             writer.progress().add_part(0, &file, 0);
         }

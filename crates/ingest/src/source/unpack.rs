@@ -2,7 +2,6 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::ControlFlow;
-use std::time::SystemTime;
 
 use super::archive::{Tar, Zip, is_tar, is_zip};
 use super::byte_counter::{ByteCounter, CountingReader, Layer};
@@ -12,6 +11,7 @@ use super::packing::Packing;
 use super::stream_head::{StreamWithHead, is_text, read_head};
 use crate::error::StreamError;
 use crate::error::{Fault, ReadError};
+use crate::log_year::LastTime;
 
 /// The greatest depth of nested archives, so that recursion is bounded.
 const DEPTH_MAX: usize = 8;
@@ -52,9 +52,10 @@ impl Text<'_> {
         self.is_member
     }
 
-    /// When the file that contains the text was last written, if known.
-    pub fn written(&self) -> Option<SystemTime> {
-        self.counter.written_at()
+    /// The time that no line of the text is much later than, if known: when the file that contains it
+    /// was last written.
+    pub fn last_time(&self) -> Option<LastTime> {
+        self.counter.last_time()
     }
 
     /// The number of input bytes consumed so far, including those of earlier texts.

@@ -46,8 +46,8 @@ impl SourceWriter {
         destination: Arc<dyn Destination>,
         limits: BlockLimits,
     ) -> Self {
-        let SourceOptions { name, format, written, watches_drift, clock, .. } = options;
-        let year = year_of_log(&name, written);
+        let SourceOptions { name, format, last_time, watches_drift, clock, .. } = options;
+        let year = year_of_log(&name, last_time);
         let tracker_options = TrackerOptions { year, watches_drift };
         let tracker = FormatTracker::new(format, tracker_options, clock.unix_s());
         if tracker.is_known() {

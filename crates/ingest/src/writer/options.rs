@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use weir_core::FormatChoice;
 
 use crate::clock::{Clock, SystemClock};
+use crate::log_year::LastTime;
 
 /// The options of a source that is opened with [`crate::Pipeline::open`].
 #[derive(Debug, Clone)]
@@ -13,7 +14,7 @@ pub struct SourceOptions {
     pub(crate) name: String,
     pub(crate) bytes_total: Option<u64>,
     pub(crate) format: FormatChoice,
-    pub(crate) written: Option<SystemTime>,
+    pub(crate) last_time: Option<LastTime>,
     pub(crate) watches_drift: bool,
     pub(crate) clock: Arc<dyn Clock>,
 }
@@ -25,7 +26,7 @@ impl SourceOptions {
             name: name.to_owned(),
             bytes_total: None,
             format,
-            written: None,
+            last_time: None,
             watches_drift: false,
             clock: Arc::new(SystemClock::default()),
         }
@@ -41,8 +42,14 @@ impl SourceOptions {
     /// Sets when the source was last written, if that is known. It determines the year of times
     /// that have none; without it the current time does.
     #[must_use]
-    pub fn written(mut self, written: Option<SystemTime>) -> Self {
-        self.written = written;
+    pub fn written(self, written: Option<SystemTime>) -> Self {
+        self.last_time(written.map(LastTime::from))
+    }
+
+    /// Sets the time that no line of the source is much later than, if that is known.
+    #[must_use]
+    pub fn last_time(mut self, last_time: Option<LastTime>) -> Self {
+        self.last_time = last_time;
         self
     }
 

@@ -15,7 +15,7 @@ fn rotated_logs_are_ordered_by_their_times() {
     let file = |name: &str, content: &[u8]| -> Input {
         let path: PathBuf = folder.join(name);
         std::fs::write(&path, content).expect("a file");
-        Input::File(path)
+        Input::File(path.into())
     };
     let packed = zstd::encode_all(line(1).as_bytes(), 1).expect("memory");
     let newest = file("access.log", line(3).as_bytes());

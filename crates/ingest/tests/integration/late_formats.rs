@@ -241,7 +241,7 @@ fn every_way_to_read_a_file_finds_the_formats_that_come_late() {
     let file = LogFile::new("large", &log);
     for threads in [1, 3] {
         let records = Records::new(threads);
-        let inputs = [Input::File(file.0.clone())];
+        let inputs = [Input::File(file.0.clone().into())];
         let (names, unparsed) = visit(&records, || {
             assert!(read_inputs(&records, &inputs, &FormatChoice::Detect, 1).is_empty());
         });

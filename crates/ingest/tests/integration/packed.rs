@@ -173,7 +173,8 @@ fn the_number_of_refused_members_is_bounded() {
     }
     let path = std::env::temp_dir().join(format!("weir-refused-{}.zip", std::process::id()));
     std::fs::write(&path, stream).expect("a temporary file");
-    let faults = weir_ingest::Input::File(path.clone()).read(&mut |_| ControlFlow::Continue(()));
+    let faults =
+        weir_ingest::Input::File(path.clone().into()).read(&mut |_| ControlFlow::Continue(()));
     std::fs::remove_file(path).expect("a temporary file");
     assert_eq!(faults.len(), 10_001, "one for each allowed member, and one for the limit");
 }
@@ -368,7 +369,7 @@ fn a_visitor_may_stop_reading_a_text() {
     let path = std::env::temp_dir().join(format!("weir-visit-{}.tar", std::process::id()));
     std::fs::write(&path, &stream).expect("a file");
     let mut names = Vec::new();
-    let faults = weir_ingest::Input::File(path.clone()).read(&mut |text| {
+    let faults = weir_ingest::Input::File(path.clone().into()).read(&mut |text| {
         let mut first = [0; 8];
         text.read_exact(&mut first).expect("there is more");
         names.push(text.name().rsplit('/').next().map(str::to_owned));

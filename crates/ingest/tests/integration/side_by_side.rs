@@ -23,7 +23,7 @@ impl LogFile {
     }
 
     fn input(&self) -> Input {
-        Input::File(self.0.clone())
+        Input::File(self.0.clone().into())
     }
 }
 

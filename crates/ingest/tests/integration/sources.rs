@@ -201,7 +201,7 @@ fn inputs_that_are_not_files_are_reported() {
         let data = DataSet::new(Retention::ValuesOnly, 1 << 20, &[]);
         let options = PipelineOptions::new(1, Retention::ValuesOnly);
         let pipeline = Pipeline::start(&options, data);
-        read_inputs(&pipeline, &[Input::File(path)], &FormatChoice::Detect, 1)
+        read_inputs(&pipeline, &[Input::File(path.into())], &FormatChoice::Detect, 1)
     };
     let missing = std::env::temp_dir().join("weir-test-no-such-file");
     assert!(matches!(faults_of(missing)[0].error(), Some(ReadError::Open(_))));
@@ -225,7 +225,7 @@ fn times_without_a_year_take_it_from_the_modification_time() {
         std::fs::write(&path, text).expect("a file");
         let file = std::fs::File::options().write(true).open(&path).expect("a file");
         file.set_modified(written(unix_s)).expect("a time");
-        Input::File(path)
+        Input::File(path.into())
     });
     let data = DataSet::new(Retention::Segments, 1 << 20, &[]);
     let pipeline = Pipeline::start(&PipelineOptions::new(1, Retention::Segments), data.clone());

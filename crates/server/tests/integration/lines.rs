@@ -58,7 +58,8 @@ impl Drop for Folder {
 /// Reads files as the command does.
 pub(crate) async fn read(session: &SessionHandle, paths: &[&Path]) {
     let pipeline: Arc<Pipeline> = session.pipeline().expect("a live session");
-    let inputs: Vec<Input> = paths.iter().map(|path| Input::File(path.to_path_buf())).collect();
+    let inputs: Vec<Input> =
+        paths.iter().map(|path| Input::File(path.to_path_buf().into())).collect();
     let data = pipeline.data().clone();
     let reading = tokio::task::spawn_blocking(move || {
         read_inputs(&pipeline, &inputs, &FormatChoice::Detect, 1)

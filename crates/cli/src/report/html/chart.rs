@@ -7,7 +7,7 @@ use std::fmt::Write;
 use weir_view::{Bucket, Histogram, Hue, RecordKind, group_hues};
 
 use super::text::{safe, time};
-use crate::display::{AxisWidths, axis_labels, separated, share, step};
+use crate::display::{AxisWidths, axis_labels, left_out_text, separated, share, step};
 
 /// The height of the drawing in its own units.
 const HEIGHT: f64 = 1_000.0;
@@ -50,11 +50,12 @@ pub(super) fn draw(histogram: &Histogram, kind: RecordKind, zone: &str) -> Strin
         .collect();
     let title = format!("{} per {}", kind.title(), step(histogram.step_s));
     format!(
-        "<figure>\n<h2>{title} <small>times in {}</small></h2>\n<div class=\"chart\">\
+        "<figure>\n<h2>{title} <small>times in {}{}</small></h2>\n<div class=\"chart\">\
          <svg class=\"scale\" aria-hidden=\"true\">{}</svg>\n\
          <svg viewBox=\"0 0 {} {HEIGHT}\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{title}\">\n\
          {}{drawn}{hits}</svg>\n<svg class=\"times\" aria-hidden=\"true\">{}</svg></div>\n{}</figure>\n",
         safe(zone),
+        left_out_text(histogram.left_out),
         scale_labels(count_top),
         histogram.buckets.len(),
         grid(count_top, histogram.buckets.len()) + &backdrop(histogram),

@@ -11,7 +11,7 @@ use weir_view::{Bucket, Histogram, RecordKind, TimeRange};
 use super::Screen;
 use super::style::{self, Painter, Style};
 use super::text::{right, width};
-use crate::display::{safe, separated, share, step};
+use crate::display::{left_out_text, safe, separated, share, step};
 use bars::Bars;
 
 /// Rows of the bars.
@@ -39,7 +39,7 @@ pub(crate) fn draw(
     let (buckets, step_s) = join::to_fit(&histogram.buckets, histogram.step_s, columns);
 
     let bars = Bars::new(&buckets, &groups, columns, ROWS);
-    let mut lines = vec![title(kind, step_s, time, painter), String::new()];
+    let mut lines = vec![title(kind, step_s, (time, histogram.left_out), painter), String::new()];
     for row in (0..ROWS).rev() {
         let scale = right(&bars.scale(row), scale_columns);
         let rule = painter.paint(Style::DIM, &format!("{scale} {}", bars.rule(row)));
@@ -54,10 +54,16 @@ pub(crate) fn draw(
     lines
 }
 
-fn title(kind: RecordKind, step_s: u64, time: &TimeRange, painter: Painter) -> String {
+fn title(
+    kind: RecordKind,
+    step_s: u64,
+    (time, left_out): (&TimeRange, u64),
+    painter: Painter,
+) -> String {
     let zone = safe(&time.zone);
+    let left_out = left_out_text(left_out);
     painter.paint(Style::TITLE, &format!("{} per {}", kind.title(), step(step_s)))
-        + &painter.paint(Style::DIM, &format!(", times in {zone}"))
+        + &painter.paint(Style::DIM, &format!(", times in {zone}{left_out}"))
 }
 
 /// The groups to show, in stacking order. If there are too many, the largest and [`OTHERS`].

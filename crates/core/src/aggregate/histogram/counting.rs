@@ -1,5 +1,6 @@
 //! Adds the rows of segments.
 
+use super::early::split_range_s;
 use super::{Histogram, SECOND_NS};
 use crate::column::{Segment, Selection, Times};
 
@@ -13,8 +14,13 @@ impl Histogram {
         groups: &[u8],
     ) {
         let Some(times) = segment.times() else { return };
-        if !self.count_in_one_bucket(times, groups) {
-            self.count(times, selection, groups);
+        let part = match split_range_s(times.range_ns()) {
+            (Some(_), Some(_)) => return self.count_both(times, selection, groups),
+            (Some(_), None) => self.early_part(),
+            (None, _) => self,
+        };
+        if !part.count_in_one_bucket(times, groups) {
+            part.count(times, selection, groups);
         }
     }
 

@@ -9,6 +9,10 @@ pub enum YearOrigin {
     Stated,
     /// A day in the name of the file.
     Name,
+    /// The first time of the log that goes on after this one, in a rotated set.
+    NextLog,
+    /// A 29 February in the log.
+    LeapDay,
     /// The time at which the log was last written.
     Written,
     /// The clock of this machine.

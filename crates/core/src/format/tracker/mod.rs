@@ -404,6 +404,9 @@ impl FormatTracker {
         let companions = companions_of(&best.format, bytes);
         self.companions = self.prepared(companions, now_s);
         let format = self.prepare(best.format, now_s);
+        if let (None, true, Some(year)) = (&self.years, format.lacks_year(), format.year()) {
+            self.years = YearOrder::of_leap_day(&format, bytes, year);
+        }
         if self.options.watches_drift {
             self.drift = Some(FormatDrift::new(Some(&format), best.parsed_lines as usize));
         }

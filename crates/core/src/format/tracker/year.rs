@@ -6,8 +6,10 @@
 //! 1. A person states the year of the first line. Then the order of the lines tells those of the
 //!    others, see [`YearOrder`].
 //! 2. The name of the file has a day. It tells the year of the first line, as a stated one does.
-//! 3. The log was last written at a time that the caller knows, or else the clock has the present.
-//!    Both come after all lines, but may come years after them, as in a copy.
+//! 3. The log was last written at a time that the caller knows, or another log goes on after it, or else
+//!    the clock has the present. All come after all lines, but may come years after them, as in a copy.
+//! 4. A log of the third kind that has a 29 February near its start, more than a year before that time, is
+//!    of the latest leap year before it.
 //!
 //! Each time gets the latest year that puts it at most a day after a reference. So a log that spans
 //! the turn of a year is read correctly in both halves. A log of more than a year is only with a
@@ -101,6 +103,31 @@ impl YearOrder {
         Self::new(reference.origin, begin_s, i64::MIN)
     }
 
+    /// The order of a log with a 29 February near its start, if the reference alone would put its first
+    /// line after that day.
+    pub(super) fn of_leap_day(
+        format: &Arc<Format>,
+        bytes: &[u8],
+        reference: YearReference,
+    ) -> Option<Self> {
+        if matches!(reference.origin, YearOrigin::Stated | YearOrigin::Name) {
+            return None;
+        }
+        let mut reader = reader_of_leap_year(format)?;
+        let mut times = Lines::new(&bytes[..bytes.len().min(DENSE_BYTES)])
+            .filter_map(|line| time_of(&mut reader, line.bytes));
+        let is_leap_day = |time_s: &i64| {
+            let Date { month, day, .. } = Date::from_days(time_s.div_euclid(DAY_S));
+            (month, day) == (2, 29)
+        };
+        let first_s = times.next()?;
+        let leap_s = std::iter::once(first_s).chain(times).find(is_leap_day)?;
+        let until_s = reference.unix_s.checked_add(DAY_S)?;
+        let (first_s, leap_s) = (latest_s(first_s, until_s)?, latest_s(leap_s, until_s)?);
+        let begin_s = leap_s - 365 * DAY_S;
+        (first_s > leap_s).then(|| Self::new(YearOrigin::LeapDay, begin_s, i64::MIN))
+    }
+
     fn new(origin: YearOrigin, begin_s: i64, earliest_s: i64) -> Self {
         let (last_s, reference_s) = (None, None);
         Self { origin, begin_s, earliest_s, last_s, reference_s, dense_bytes: DENSE_BYTES }
@@ -113,8 +140,7 @@ impl YearOrder {
         bytes: &[u8],
     ) -> Vec<(usize, YearReference)> {
         let mut changes = Vec::new();
-        let Some(leap_year) = reference_of_year(1972) else { return changes };
-        let mut reader = LogReader::new(Arc::new(Format::clone(format).with_year(leap_year)));
+        let Some(mut reader) = reader_of_leap_year(format) else { return changes };
         let mut next = 0;
         for line in Lines::new(bytes) {
             if changes.len() == CHANGES_MAX {
@@ -126,13 +152,9 @@ impl YearOrder {
             if line.start >= self.dense_bytes {
                 next = line.start + STEP_BYTES;
             }
-            let time = reader.read(line.bytes, |_, outcome| match outcome {
-                LineOutcome::Record(record) => record.time,
-                _ => None,
-            });
-            let Some(time) = time else { continue };
+            let Some(time_s) = time_of(&mut reader, line.bytes) else { continue };
             let is_first = self.reference_s.is_none();
-            let reference = self.follow_time(time.unix_ns.div_euclid(1_000_000_000));
+            let reference = self.follow_time(time_s);
             changes.extend(reference.map(|it| (if is_first { 0 } else { line.start }, it)));
         }
         self.dense_bytes = self.dense_bytes.saturating_sub(bytes.len());
@@ -159,6 +181,21 @@ impl YearOrder {
     }
 }
 
+/// A reader of lines whose times it puts into one leap year, so that each has its day.
+fn reader_of_leap_year(format: &Arc<Format>) -> Option<LogReader> {
+    let leap_year = reference_of_year(1972)?;
+    Some(LogReader::new(Arc::new(Format::clone(format).with_year(leap_year))))
+}
+
+/// The time of a line in seconds since 1970.
+fn time_of(reader: &mut LogReader, line: &[u8]) -> Option<i64> {
+    let time = reader.read(line, |_, outcome| match outcome {
+        LineOutcome::Record(record) => record.time,
+        _ => None,
+    });
+    Some(time?.unix_ns.div_euclid(1_000_000_000))
+}
+
 /// The same time of the next year; instead of a leap day the day after it.
 fn year_after(unix_s: i64) -> Option<i64> {
     let Date { year, month, day, .. } = Date::from_days(unix_s.div_euclid(DAY_S));
@@ -175,6 +212,12 @@ fn next_s(time_s: i64, earliest_s: i64) -> Option<i64> {
     let years = (first..first.checked_add(9)?).filter_map(|year| Date::new(year, month, day));
     let mut times = years.map(|date| date.days() * DAY_S + time_s.rem_euclid(DAY_S));
     times.find(|time_s| *time_s >= earliest_s)
+}
+
+/// The last time up to `until_s` with the date and the time of day of `time_s`.
+fn latest_s(time_s: i64, until_s: i64) -> Option<i64> {
+    let mut times = (1..=9).filter_map(|years| next_s(time_s, until_s - years * 366 * DAY_S));
+    times.find(|time_s| *time_s <= until_s)
 }
 
 #[cfg(test)]
@@ -266,6 +309,27 @@ mod tests {
                 assert_eq!(found, expected);
             }
         }
+    }
+
+    #[test]
+    fn a_leap_day_is_not_of_another_year_than_the_days_around_it() {
+        let reference = |year, month, origin| {
+            let unix_s = Date::new(year, month, 28).unwrap().days() * super::DAY_S;
+            Some(YearReference { unix_s, origin })
+        };
+        let of = |first: Date, year| {
+            let (expected, times): (Vec<_>, Vec<_>) = days(first, 200).into_iter().unzip();
+            assert_eq!(dates_of(FormatChoice::Detect, year, &[times]), expected, "{year:?}");
+        };
+        let first = Date::new(2023, 12, 20).unwrap();
+        // Written soon, or copied years later.
+        of(first, reference(2024, 7, YearOrigin::Written));
+        of(first, reference(2025, 11, YearOrigin::Written));
+        of(first, reference(2026, 11, YearOrigin::Clock));
+        of(first, reference(2025, 2, YearOrigin::NextLog));
+        of(Date::new(2019, 12, 20).unwrap(), reference(2023, 11, YearOrigin::Written));
+        // A log without the day.
+        of(Date::new(2026, 3, 1).unwrap(), reference(2026, 11, YearOrigin::Written));
     }
 
     #[test]
