@@ -548,3 +548,16 @@ fn fields_of_a_later_format_are_not_lost_silently() {
     assert!(names(&csv).ends_with(",status_code,x-one,x-two"), "{}", names(&csv));
     assert!(csv.ends_with(",,7\r\n"));
 }
+
+#[test]
+fn an_empty_text_is_no_missing_value_and_names_differ_in_more_than_their_case() {
+    let folder = Folder::new();
+    let lines = "\
+{\"time\":\"2025-12-17T09:03:01Z\",\"status\":200,\"\u{c9}\":\"a\",\"\u{e9}\":\"\",\"referer\":\"\"}
+{\"time\":\"2025-12-17T09:03:02Z\",\"status\":200,\"\u{c9}\":\"b\",\"referer\":\"-\"}
+";
+    let log = folder.file("app.json", lines.as_bytes());
+    let columns = "status,referer,\u{c9},log_\u{e9}";
+    let csv = run(["export", "--to", "csv", "--columns", columns, text(&log)]).stdout;
+    assert_eq!(csv, "status,referer,\u{c9},log_\u{e9}\r\n200,\"\",a,\"\"\r\n200,,b,\r\n");
+}

@@ -247,8 +247,9 @@ impl Columns<'_> {
         let has_literal_dash = self.fields.has_literal_dash(name);
         let mut name = name.to_owned();
         let is_taken = |name: &str| {
-            // Programs that read tables often ignore the case of names.
-            let is_same = |other: &str| other.eq_ignore_ascii_case(name);
+            // Programs that read tables often ignore the case of names, also of letters beyond ASCII.
+            let folded = name.to_lowercase();
+            let is_same = |other: &str| other.to_lowercase() == folded;
             let mut all = self.schema.columns.iter().chain(&self.schema.further);
             all.any(|column| is_same(&column.name)) || !is_own && RESERVED.into_iter().any(is_same)
         };

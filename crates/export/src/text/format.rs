@@ -48,9 +48,10 @@ impl TextFormat {
         }
     }
 
-    /// Adds a value.
+    /// Adds a value. In CSV an empty text has quotes, because an empty cell is no value.
     pub(super) fn push_text(self, value: &[u8], output: &mut Vec<u8>) {
         match self {
+            Self::Csv if value.is_empty() => output.extend_from_slice(b"\"\""),
             Self::Csv => push_csv_value(output, value),
             Self::JsonLines => push_json_string(output, value),
         }
