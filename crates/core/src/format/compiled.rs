@@ -139,6 +139,13 @@ impl Format {
         self.definition = definition;
     }
 
+    /// Puts alternative keys of JSON objects, by their number, after the others for the same field.
+    pub(super) fn put_keys_last(&mut self, is_last: impl Fn(usize) -> bool) {
+        if let Program::Json(program) = &mut self.program {
+            program.put_last(is_last);
+        }
+    }
+
     /// Leaves out a field of JSON objects that a log does not have.
     pub(super) fn forget_field(&mut self, field: Field) {
         if let Program::Json(program) = &mut self.program {

@@ -1,6 +1,7 @@
 //! The fields of a JSON log beside those of its known format.
 
 use super::MEMBERS_MAX;
+use super::client_texts::ClientTexts;
 use super::names::{field_name, make_unique};
 use super::sample::{Member, MemberSample};
 use crate::field::Field;
@@ -20,11 +21,17 @@ pub(in crate::format) fn with_members<'a>(
     if !format.envelopes().is_empty() {
         return None;
     }
-    let mut sample = MemberSample::default();
+    let (mut sample, mut places) = (MemberSample::default(), ClientTexts::new(program));
     for line in lines {
         let inside = format.wrapper().and_then(|wrapper| wrapper.inside(line));
-        sample.add(program.syntax, inside.as_deref().unwrap_or(line), |_, _| ());
+        let line = inside.as_deref().unwrap_or(line);
+        let mut order = Vec::new();
+        sample.add(program.syntax, line, |index, _| order.push(index));
+        places.add(&order, &sample);
     }
+    let mut format = format.clone();
+    format.put_keys_last(places.foreign_keys(&sample));
+    let Program::Json(program) = format.program() else { return None };
     let is_field = |member: &&Member| is_further(member, program, &sample);
     let paths: Vec<&str> = sample
         .scalars()
@@ -48,10 +55,10 @@ pub(in crate::format) fn with_members<'a>(
     }
     let paths = paths.into_iter().map(str::to_owned);
     let members: Vec<_> = names.into_iter().zip(paths).collect();
-    let mut format = format.clone();
     // A sum of sizes would be 0.
     let mut entries = program.entries().iter().filter(|entry| entry.reading.fills(Field::Bytes));
-    if !entries.any(|entry| sample.has_values(&entry.path)) {
+    let has_sizes = entries.any(|entry| sample.has_values(&entry.path));
+    if !has_sizes {
         format.forget_field(Field::Bytes);
         definition = json_without_field(&definition, Field::Bytes);
     }

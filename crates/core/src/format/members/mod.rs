@@ -12,6 +12,7 @@
 //! it.
 
 mod around;
+mod client_texts;
 mod extension;
 mod header;
 mod names;

@@ -28,6 +28,9 @@
 //! line must not be lost, or a client could leave the log; and no other value may take the place of what
 //! the server wrote first. So the first value of a repeated key counts if it stands before all texts of
 //! clients. Behind one nobody can tell whose it is, and the field is absent.
+//!
+//! A client can also write another key for the same field, of a higher rank than the server's. So the keys
+//! that most of the first lines of a log have come before the others ([`JsonProgram::put_last`]).
 
 mod envelope;
 mod reading;
@@ -88,7 +91,7 @@ pub(in crate::format) struct KeyEntry {
 
 impl KeyEntry {
     /// Whether the value is a text that a client chooses: nginx names those of headers `http_` and their name.
-    fn is_client_text(&self) -> bool {
+    pub(in crate::format) fn is_client_text(&self) -> bool {
         const FIELDS: [Field; 5] =
             [Field::UserAgent, Field::Referer, Field::Request, Field::Path, Field::Query];
         let key = self.path.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
@@ -335,6 +338,22 @@ impl JsonProgram {
                 self.copies.push(None);
             }
         }
+    }
+
+    /// Puts alternative keys after the others of their group.
+    pub(in crate::format) fn put_last(&mut self, is_last: impl Fn(usize) -> bool) {
+        let mut order: Vec<usize> = (0..self.entries.len()).collect();
+        for group in order.chunk_by_mut(|one, other| self.are_alternatives(*one, *other)) {
+            group.sort_by_key(|index| is_last(*index));
+        }
+        self.entries = order.iter().map(|index| self.entries[*index].clone()).collect();
+        self.copies = order.iter().map(|index| self.copies[*index]).collect();
+    }
+
+    /// Whether two entries are alternatives.
+    pub(in crate::format) fn are_alternatives(&self, one: usize, other: usize) -> bool {
+        let group = self.entries[one].group;
+        group != ALONE && group == self.entries[other].group
     }
 
     /// Forgets the keys of a field: their members are further ones.
