@@ -80,7 +80,7 @@ pub(crate) use host::{Client, is_host, usual_client_length};
 pub(crate) use number::{parse_decimal_ns, parse_digits, parse_upstream_time_ns};
 pub(crate) use quantity::{parse_count, parse_seconds_ns, parse_whole_size};
 pub(crate) use request::{
-    METHODS, RequestLine, is_standard_method, split_port, split_target, split_url,
+    METHODS, RequestLine, is_method, is_standard_method, split_port, split_target, split_url,
 };
 pub(crate) use status::is_known_status;
 pub(crate) use strftime::Strftime;

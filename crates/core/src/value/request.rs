@@ -83,14 +83,14 @@ pub(crate) fn is_standard_method(text: &[u8]) -> bool {
     METHODS.iter().any(|method| method.as_bytes() == text)
 }
 
-/// Whether the text is a method: a token of RFC 9110, section 5.6.2, such as `M-SEARCH`. One
-/// without a letter, such as `-`, stands for no method.
-fn is_method(text: &[u8]) -> bool {
-    let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
+/// Whether the text is a method: letters, and in some `-` or `_`, as in `M-SEARCH`. RFC 9110, section
+/// 5.6.2, allows more, but a text with digits or dots is a number, a host or an identifier. One without a
+/// letter, such as `-`, stands for no method.
+pub(crate) fn is_method(text: &[u8]) -> bool {
+    let is_part = |byte: &u8| byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'_');
     // The usual ones need no loop.
     matches!(text, b"GET" | b"POST" | b"HEAD" | b"PUT" | b"DELETE" | b"OPTIONS" | b"PATCH")
-        || text.iter().all(u8::is_ascii_alphabetic)
-        || text.iter().all(is_token) && text.iter().any(u8::is_ascii_alphabetic)
+        || text.iter().all(is_part) && text.iter().any(u8::is_ascii_alphabetic)
 }
 
 /// Whether the text is `HTTP/` and a version of one number or two.
@@ -209,6 +209,9 @@ mod tests {
             "GET / HTTP/.1",
             "GET / http/1.1",
             "G(ET / HTTP/1.1",
+            "3.14 / HTTP/1.1",
+            "www.example.com / HTTP/1.1",
+            "a8f3c9d2e1 / HTTP/1.1",
             "- - HTTP/1.1",
             "GET / HTTP/1.x",
             r"\x16\x03\x01 / HTTP/1.1",

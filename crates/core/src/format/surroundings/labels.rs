@@ -10,6 +10,7 @@ use crate::format::compiled::Format;
 use crate::format::program::Program;
 use crate::format::program::sink::{Sink, is_address};
 use crate::record::Record;
+use crate::value::{is_method, split_port};
 
 /// The values of some lines that a format names by their place alone.
 #[derive(Debug)]
@@ -24,6 +25,17 @@ pub(in crate::format) struct Labels {
     users: Share,
     /// The referers, of which a text with a quote before it belongs to a line with quotes.
     referers: Option<Share>,
+    /// The hosts and methods of a format that knows them by their place. Clients choose both, so a few
+    /// of another kind prove nothing.
+    places: Option<Places>,
+}
+
+/// Values whose names follow from their place in a line.
+#[derive(Debug, Default)]
+struct Places {
+    /// Not of those before a client, which [`FirstValues`] judges.
+    hosts: Option<Share>,
+    methods: Share,
 }
 
 /// The values that are of the kind that the format states, among others.
@@ -42,6 +54,11 @@ impl Share {
     /// Whether no more than half of the values fit.
     fn contradicts(&self) -> bool {
         self.values > 0 && self.fitting * 2 <= self.values
+    }
+
+    /// Whether there are values, and none fits.
+    fn is_refuted(&self) -> bool {
+        self.values > 0 && self.fitting == 0
     }
 }
 
@@ -62,7 +79,13 @@ impl Labels {
             urls: has_urls(format).then(Share::default),
             users: Share::default(),
             referers: program.is_some().then(Share::default),
+            places: Places::of(format),
         }
+    }
+
+    /// Notes that the log itself names its values, in a directive.
+    pub(in crate::format) fn are_those_of_the_log(&mut self) {
+        self.places = None;
     }
 
     /// Adds the record of a line.
@@ -82,6 +105,15 @@ impl Labels {
             && referer != b"-"
         {
             referers.add(referer.first() != Some(&b'"'));
+        }
+        if let Some(places) = &mut self.places {
+            let value = |field| record.text(field).filter(|value| !matches!(*value, b"-" | b""));
+            if let (Some(hosts), Some(host)) = (&mut places.hosts, value(Field::Host)) {
+                hosts.add(is_virtual_host(split_port(host).0));
+            }
+            if let Some(method) = value(Field::Method) {
+                places.methods.add(is_method(method));
+            }
         }
         if let (Some(urls), Some(_)) = (&mut self.urls, record.text(Field::Path)) {
             urls.add(record.text(Field::Host).is_some());
@@ -112,6 +144,9 @@ impl Labels {
         if self.urls.as_ref().is_some_and(Share::contradicts) {
             return Some("the requests have no whole URLs in most lines");
         }
+        if let Some(reason) = self.places.as_ref().and_then(Places::contradiction) {
+            return Some(reason);
+        }
         first
             .is_some_and(FirstValues::contradict_hosts)
             .then_some("the first value is not a virtual host in most lines")
@@ -125,6 +160,23 @@ fn has_host_after_client(format: &Format) -> bool {
         program.values.get(index).is_some_and(|value| value.sink.fields() == [field])
     };
     is(0, Field::Client) && is(1, Field::Host)
+}
+
+impl Places {
+    /// The places of a format, unless its values have keys beside them.
+    fn of(format: &Format) -> Option<Self> {
+        let has_places = matches!(format.program(), Program::Line(_) | Program::Delimited(_));
+        let hosts = (!begins_with_host(format)).then(Share::default);
+        has_places.then(|| Self { hosts, methods: Share::default() })
+    }
+
+    fn contradiction(&self) -> Option<&'static str> {
+        if self.hosts.as_ref().is_some_and(Share::is_refuted) {
+            return Some("the value in the place of the host is no host in any line");
+        }
+        let is_refuted = self.methods.is_refuted();
+        is_refuted.then_some("the value in the place of the method is no method in any line")
+    }
 }
 
 /// Whether a value is a host name of several labels: one alone could be any word.

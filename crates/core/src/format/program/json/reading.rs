@@ -3,6 +3,7 @@
 use super::{LineProgram, LineState, Sink};
 use crate::field::Field;
 use crate::record::Record;
+use crate::value::is_method;
 
 /// How a value is read.
 #[derive(Debug, Clone)]
@@ -69,10 +70,19 @@ impl Reading {
                 record.set_text(Field::Method, value);
                 Ok(())
             }
+            // Some loggers call a function so.
+            Self::Whole(Sink::Text(Field::Method))
+                if !is_method(value) && !matches!(value, b"" | b"-") =>
+            {
+                Err(0)
+            }
             Self::Whole(sink) => {
                 let stored = sink.store(value, record, state);
                 let stored = stored.or_else(|| sink.store(plain(sink, value)?, record, state));
-                stored.ok_or(0)
+                // A size that is too large to be one is named, as those of the wrong form are.
+                let is_lost =
+                    *sink == Sink::Bytes && value != b"-" && record.number(Field::Bytes).is_none();
+                stored.filter(|()| !is_lost).ok_or(0)
             }
             Self::Parts(program) => {
                 program.parse(value, record, state).map_err(|mismatch| mismatch.at)
