@@ -92,6 +92,8 @@ export const FORMATS = [
   "AWSNLB",
   "AWSS3",
   "CLOUDFRONT",
+  "CLOUDFRONTREALTIME",
+  "AZURESTORAGE",
   "W3C",
   "CLOUDSTORAGE",
   "CADDY",

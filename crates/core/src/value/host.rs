@@ -11,6 +11,7 @@
 //! | `crawl-7.example.com`, `web_1` | a host name: letters, digits, `.`, `-` and `_` |
 //! | `192.0.2.7:52814`, `[::1]:52814` | one of these and a port, which is split off |
 //! | `192.0.2.7, 10.0.0.1` | a list of `X-Forwarded-For`; the client is the leftmost |
+//! | ` 192.0.2.7` | the same with blanks around it, as the header may have them |
 //! | `unix:`, `@` | a Unix socket, as nginx and Go write it |
 //!
 //! A host name begins with a letter, a digit or `_`, and its last label is not a number (RFC 1123
@@ -89,7 +90,11 @@ impl<'a> Client<'a> {
             _ => {}
         }
         let (host, port) = split_port(first);
-        (port.is_some() && is_host(host)).then_some(Self { host, port })
+        if port.is_some() && is_host(host) {
+            return Some(Self { host, port });
+        }
+        let trimmed = first.trim_ascii();
+        (trimmed.len() < first.len()).then(|| Self::parse(trimmed))?
     }
 
     /// The client that the header `X-Forwarded-For` names; `None` if a proxy hides it.
@@ -291,6 +296,10 @@ mod tests {
             ("example.com, 10.0.0.1", "example.com", None),
             ("unknown", "unknown", None),
             ("-, unknown", "unknown", None),
+            (" 203.0.113.9", "203.0.113.9", None),
+            ("\t203.0.113.9:5281 ", "203.0.113.9", Some("5281")),
+            (" [2001:db8::7]", "2001:db8::7", None),
+            ("203.0.113.9,  10.0.0.1", "203.0.113.9", None),
         ] {
             assert_eq!(client(text), Some((host, port)), "{text}");
         }

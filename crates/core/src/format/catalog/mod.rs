@@ -19,7 +19,7 @@ use crate::schema::RecordKind;
 
 /// The files, the more specific formats first: of two formats that match a log equally well,
 /// detection chooses the earlier.
-const FILES: [&str; 82] = [
+const FILES: [&str; 84] = [
     include_str!("vmain.txt"),
     include_str!("vcombined.txt"),
     include_str!("vcommon.txt"),
@@ -67,6 +67,8 @@ const FILES: [&str; 82] = [
     include_str!("awsnlb.txt"),
     include_str!("awss3.txt"),
     include_str!("cloudfront.txt"),
+    include_str!("cloudfrontrealtime.txt"),
+    include_str!("azurestorage.txt"),
     include_str!("w3c.txt"),
     include_str!("cloudstorage.txt"),
     include_str!("caddy.txt"),

@@ -147,6 +147,7 @@ impl<'a> Attempt<'a> {
         });
         // A `#Fields:` directive identifies the format even if no line follows it yet.
         if is_directive && reader.is_field_list(line) {
+            labels.are_those_of_the_log();
             candidate.lines += 1;
             candidate.parsed_lines += 1;
             candidate.fields += 1;

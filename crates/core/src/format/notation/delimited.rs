@@ -10,7 +10,7 @@
 //! | `_` | a value that is skipped |
 //! | `user_agent?` | a line may end after this value |
 //!
-//! In `tabs:` and `csv:` logs a line that begins with the first name is a header, not a record.
+//! In `tabs:`, `csv:` and `semicolons:` logs a line that begins with the first name is a header, not a record.
 //!
 //! Values are never optional in the middle: a line has as many values as the definition, unless a
 //! `?` allows it to end earlier. The notation exists for formats of services and proxies whose
@@ -25,8 +25,12 @@ use crate::format::program::delimited::{Column, DelimitedProgram, Directives, Pa
 use crate::schema::RecordKind;
 
 /// The prefixes of the notation, each with the separator of the values.
-const PREFIXES: [(&str, Separator); 3] =
-    [("spaces:", Separator::Spaces), ("tabs:", Separator::Tab), ("csv:", Separator::Comma)];
+const PREFIXES: [(&str, Separator); 4] = [
+    ("spaces:", Separator::Spaces),
+    ("tabs:", Separator::Tab),
+    ("csv:", Separator::Comma),
+    ("semicolons:", Separator::Semicolon),
+];
 
 /// The separator that the prefix of a definition names, and the length of the prefix.
 ///
@@ -78,7 +82,9 @@ pub(super) fn compile(
         at += column.len() + 1;
     }
     let directives = match (separator, header) {
-        (Separator::Comma | Separator::Tab, Some(name)) => Directives::Header(name.into()),
+        (Separator::Comma | Separator::Tab | Separator::Semicolon, Some(name)) => {
+            Directives::Header(name.into())
+        }
         _ => Directives::None,
     };
     builder.finish_values(|variables| {

@@ -114,6 +114,9 @@ impl<'a> Item<'a> {
             (Some(Field::Request), None) => Sink::RequestLine,
             (Some(Field::Request), Some("url")) => Sink::UrlRequestLine,
             (Some(Field::Query), None) => Sink::QueryOrDash,
+            (Some(field @ (Field::Referer | Field::UserAgent)), Some("quoted")) => {
+                Sink::Quoted(field)
+            }
             (Some(Field::Status), None) => Sink::Status,
             (Some(Field::Bytes), None) => Sink::Bytes,
             (Some(field), None) => Sink::Text(field),
@@ -123,6 +126,7 @@ impl<'a> Item<'a> {
             (None, Some("hex")) => Sink::Hexadecimal(0),
             (Some(Field::Host), _) => return refused("(port) or (full)"),
             (Some(Field::Client), _) => return refused("(port)"),
+            (Some(Field::Referer | Field::UserAgent), Some(_)) => return refused("(quoted)"),
             (Some(Field::Path | Field::Request), _) => return refused("(url)"),
             (None, Some(_)) => return refused("(number), (word) or (hex)"),
             (_, Some(_)) => {

@@ -10,7 +10,7 @@
 //! | separator | empty values | a quote inside quotes |
 //! |---|---|---|
 //! | spaces | no: several spaces are one | after a backslash |
-//! | tab or comma | yes | doubled |
+//! | tab, comma or semicolon | yes | doubled |
 //! | spaces or tab | as the line's first separator | doubled |
 //!
 //! A value that begins with a quote must end with one, followed by a separator or the end of the
@@ -42,6 +42,8 @@ pub(in crate::format) enum Separator {
     Tab,
     /// One comma.
     Comma,
+    /// One semicolon.
+    Semicolon,
 }
 
 /// Reads lines of values with a separator.
@@ -116,7 +118,7 @@ impl DelimitedProgram {
             Directives::Header(name) => {
                 let line = line.strip_prefix(b"\"").unwrap_or(line);
                 let rest = line.strip_prefix(name.as_bytes());
-                rest.is_some_and(|rest| matches!(rest.first(), Some(b'"' | b',' | b'\t')))
+                rest.is_some_and(|rest| matches!(rest.first(), Some(b'"' | b',' | b'\t' | b';')))
             }
         }
     }
@@ -177,6 +179,7 @@ impl DelimitedProgram {
             Separator::SpacesOrTab => ByteSet::default(),
             Separator::Tab => ByteSet::of(b"\t"),
             Separator::Comma => ByteSet::of(b","),
+            Separator::Semicolon => ByteSet::of(b";"),
         }
     }
 
@@ -329,6 +332,7 @@ impl<'a> Values<'a> {
             Separator::SpacesOrTab => matches!(byte, b' ' | b'\t'),
             Separator::Tab => byte == b'\t',
             Separator::Comma => byte == b',',
+            Separator::Semicolon => byte == b';',
         }
     }
 

@@ -29,6 +29,9 @@ pub(super) struct LongUser {
     before_time: Box<[u8]>,
     /// The text after the time.
     after_time: Box<[u8]>,
+    /// Whether lines of the same server may have the client once more, in brackets before the user: those
+    /// of older releases of ingress-nginx, which are a format of their own.
+    may_be_older: bool,
 }
 
 impl LongUser {
@@ -52,7 +55,8 @@ impl LongUser {
             End::ClfTime(text) | End::Strftime(_, text) if !text.is_empty() => text.clone(),
             _ => return None,
         };
-        Some(Self { user, before_time, after_time })
+        let may_be_older = program.values.iter().any(|value| value.name == "$proxy_upstream_name");
+        Some(Self { user, before_time, after_time, may_be_older })
     }
 
     /// Reads a line that `program` does not match, and that has begun to fill the record. Returns the
@@ -71,11 +75,14 @@ impl LongUser {
         let start = program.read_up_to(self.user, line, record, state).ok()?;
         let has_identity =
             program.values[..self.user].iter().any(|value| value.sink == Sink::Identity);
-        let is_client = record.text(Field::Client).is_some_and(is_address);
-        if !is_client || has_identity && !line[..start].ends_with(b" - ") {
+        let client = record.text(Field::Client).filter(|client| is_address(client))?;
+        if has_identity && !line[..start].ends_with(b" - ") {
             return None;
         }
         let (user_end, time) = self.time(line, start)?;
+        if self.may_be_older && begins_with_brackets(&line[start..user_end], client) {
+            return None;
+        }
         record.set_text(Field::User, &line[start..user_end]);
         program.read_range(self.user + 1..program.values.len(), line, time, record, state).ok()
     }
@@ -95,4 +102,10 @@ impl LongUser {
         let time = usual.or_else(last)?;
         Some((time - self.before_time.len(), time))
     }
+}
+
+/// Whether a user begins with this client in brackets, and a dash.
+fn begins_with_brackets(user: &[u8], client: &[u8]) -> bool {
+    let inside = user.strip_prefix(b"[").and_then(|text| text.strip_prefix(client));
+    inside.is_some_and(|rest| rest.starts_with(b"] - "))
 }

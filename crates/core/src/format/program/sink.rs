@@ -7,7 +7,8 @@
 //! # Absent values
 //!
 //! A dash is a number or a status that is absent, and stays a dash in a text. A duration may be -1
-//! for a phase that was not reached. Any other text that is not of the form is a mismatch.
+//! for a phase that was not reached. A size that no number of 64 bits can hold is absent. Any other text
+//! that is not of the form is a mismatch.
 //!
 //! # Parts
 //!
@@ -31,6 +32,8 @@ pub(in crate::format) enum Sink {
     Skip,
     /// A text field, unchanged.
     Text(Field),
+    /// A text field without the quotes around its value, if it has some.
+    Quoted(Field),
     /// The client: an address or a host name, with or without a port, which is dropped; the
     /// leftmost of a list of them; or `-` for none.
     Client,
@@ -135,6 +138,10 @@ impl Sink {
         match self {
             Self::Skip => {}
             Self::Text(field) => record.set_text(*field, value),
+            Self::Quoted(field) => {
+                let inside = value.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\""));
+                record.set_text(*field, inside.unwrap_or(value));
+            }
             Self::Client => {
                 if value != b"-" {
                     record.set_text(Field::Client, Client::parse(value)?.host);
@@ -154,7 +161,7 @@ impl Sink {
                 }
                 record.set_text(Field::Status, value);
             }
-            Self::Bytes => record.set_number(Field::Bytes, optional(value, parse_bytes)?),
+            Self::Bytes => record.set_number(Field::Bytes, parse_bytes(value)?),
             Self::Time(TimeKind::Clf) => {
                 let usual = value.try_into().ok().and_then(|text| state.clf_times.parse(text));
                 let time = usual.or_else(|| parse_clf_variant(value))?;
@@ -272,7 +279,7 @@ impl Sink {
             | Self::Hexadecimal(_)
             | Self::Identity => &[],
             Self::User => &[Field::User],
-            Self::Text(field) => Field::TEXT
+            Self::Text(field) | Self::Quoted(field) => Field::TEXT
                 .iter()
                 .position(|candidate| candidate == field)
                 .map_or(&[], |index| &Field::TEXT[index..=index]),
@@ -326,6 +333,7 @@ impl Sink {
             self,
             Self::Skip
                 | Self::Text(_)
+                | Self::Quoted(_)
                 | Self::User
                 | Self::Identity
                 | Self::ForwardedFor { .. }
@@ -454,10 +462,17 @@ pub(in crate::format) fn is_address(value: &[u8]) -> bool {
     (is_number || memchr::memchr(b':', value).is_some()) && is_host(value)
 }
 
-/// Parses a number of bytes. The largest number is refused: in columns it stands for an absent
-/// number, and no response is that long.
-fn parse_bytes(text: &[u8]) -> Option<u64> {
-    parse_digits(text).filter(|bytes| *bytes < u64::MAX)
+/// Parses a number of bytes, or `-`. The largest number and those above it are absent: in columns it
+/// stands for an absent number, and no response is that long, but its request is one.
+fn parse_bytes(value: &[u8]) -> Option<Option<u64>> {
+    match parse_digits(value) {
+        Some(bytes) => Some(Some(bytes).filter(|bytes| *bytes < u64::MAX)),
+        None if value == b"-" => Some(None),
+        None => {
+            let is_too_large = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
+            is_too_large.then_some(None)
+        }
+    }
 }
 
 /// Parses a number in units of `unit_ns` nanoseconds, or a text with units.

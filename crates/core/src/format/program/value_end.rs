@@ -184,15 +184,30 @@ impl End {
     }
 }
 
-/// Checks that `text` is at `end`. Returns `end` and the offset after the text, or the offset of
-/// the first byte that differs.
+/// Checks that `text` is at `end`, perhaps with more blanks after one of its blanks. Returns `end` and the
+/// offset after the text, or the offset of the first byte that differs.
 #[inline]
 pub(super) fn expect(line: &[u8], end: usize, text: &[u8]) -> Result<(usize, usize), usize> {
     if starts_with(&line[end..], text) {
         return Ok((end, end + text.len()));
     }
-    let same = line[end..].iter().zip(text).take_while(|(a, b)| a == b).count();
-    Err(end + same)
+    expect_wide(line, end, text)
+}
+
+/// Does what [`expect`] does for a text that is not there as it is.
+#[cold]
+fn expect_wide(line: &[u8], end: usize, text: &[u8]) -> Result<(usize, usize), usize> {
+    let (mut at, mut before) = (end, None);
+    for byte in text {
+        if before == Some(&b' ') && *byte != b' ' {
+            at += line[at..].iter().take_while(|blank| **blank == b' ').count();
+        }
+        if line.get(at) != Some(byte) {
+            return Err(at);
+        }
+        (at, before) = (at + 1, Some(byte));
+    }
+    Ok((end, at))
 }
 
 /// The end of a time that is longer or shorter than usual, and the offset after the text that must
@@ -248,13 +263,15 @@ fn find_text_before_time(line: &[u8], start: usize, text: &[u8]) -> Option<usize
 }
 
 /// The first offset from `start` on of `byte`, a space or a comma, that is not in the separator of
-/// a list.
+/// a list. A comma may have several spaces after it.
 #[inline]
 fn find_list_end(line: &[u8], start: usize, byte: u8) -> Option<usize> {
     let mut at = start + short_memchr(byte, &line[start..])?;
     loop {
         let from = match byte {
-            b' ' if at > start && line[at - 1] == b',' => at + 1,
+            b' ' if at > start && line[at - 1] == b',' => {
+                at + line[at..].iter().take_while(|byte| **byte == b' ').count()
+            }
             b' ' if line[at..].starts_with(b" : ") => at + 3,
             b',' if line.get(at + 1) == Some(&b' ') => at + 1,
             _ => return Some(at),

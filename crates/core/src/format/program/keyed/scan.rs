@@ -1,9 +1,10 @@
 //! A scanner of one JSON object that does not allocate.
 //!
-//! It is as strict as RFC 8259, with three exceptions: strings may have bytes that are not UTF-8,
+//! It is as strict as RFC 8259, with four exceptions: strings may have bytes that are not UTF-8,
 //! because servers log the bytes of headers unchanged; `\\x22` is an escape, as nginx writes it in JSON
-//! without `escape=json`; and the object may be an element of a list, with the bracket or the comma of the
-//! list beside it.
+//! without `escape=json`; the object may be an element of a list, with the bracket or the comma of the
+//! list beside it; and a member may have `-` or nothing for its value, which is `null`: servers write it
+//! where a definition has a variable without quotes, `"time":$upstream_response_time`, that has no value.
 //!
 //! The whole object is checked, also the parts that no key of the format refers to. A line that was
 //! cut off by a crash is therefore unparsed, and does not become a record with missing fields.
@@ -149,6 +150,11 @@ impl<S: MemberSink> Scanner<'_, S> {
             Some(b'{') => return self.nested(|scanner| scanner.object(place)),
             Some(b'[') => return self.nested(|scanner| scanner.array(place)),
             Some(b'"') => self.string()?,
+            Some(b'-') if !self.line.get(start + 1).is_some_and(u8::is_ascii_digit) => {
+                self.at += 1;
+                self.sink.take_null(place);
+                return Ok(());
+            }
             Some(b'-' | b'0'..=b'9') => {
                 self.number()?;
                 Span::new(start, self.at)
@@ -195,7 +201,11 @@ impl<S: MemberSink> Scanner<'_, S> {
             self.expect(b':', "expected `:` after the key")?;
             self.member = key_at;
             let member = self.sink.below(place, key);
-            self.value(member)?;
+            self.skip_space();
+            match self.peek() {
+                Some(b',' | b'}') => self.sink.take_null(member),
+                _ => self.value(member)?,
+            }
             self.skip_space();
             match self.peek() {
                 Some(b',') => self.at += 1,
@@ -346,6 +356,16 @@ mod tests {
     }
 
     #[test]
+    fn a_variable_without_a_value_is_null() {
+        for line in
+            [r#"{"a":-,"b":1}"#, r#"{"a": - , "b":1}"#, r#"{"a":,"b":1}"#, r#"{"b":1,"a":}"#]
+        {
+            assert_eq!(values(line, &["a", "b"]), [None, Some("1")], "{line}");
+        }
+        assert_eq!(values(r#"{"a":[-,1],"b":-1}"#, &["a", "b"]), [None, Some("-1")]);
+    }
+
+    #[test]
     fn refuses_invalid_json() {
         let keys = Keys::new(std::iter::empty());
         let deep = format!("{}1", r#"{"a":"#.repeat(100));
@@ -358,13 +378,16 @@ mod tests {
             ("{} x", 3),
             ("{", 1),
             (r#"{"a""#, 4),
-            (r#"{"a":}"#, 5),
             (r#"{"a":1,}"#, 7),
             (r#"{"a":1 "b":2}"#, 7),
             (r#"{"a":[1,]}"#, 8),
             (r#"{"a":01}"#, 6),
             (r#"{"a":1.}"#, 7),
-            (r#"{"a":-}"#, 6),
+            (r#"{"a":-b}"#, 6),
+            (r#"{"a":--}"#, 6),
+            (r#"{"a":"#, 5),
+            (r#"{"a":-"#, 6),
+            (r#"{"a":,"#, 6),
             (r#"{"a":1e}"#, 7),
             (r#"{"a":+1}"#, 5),
             (r#"{"a":tru}"#, 5),
