@@ -245,7 +245,10 @@ is not seen; the years after it may be too early. Without `--year` a day in the 
 year after that day, and not after both that day and the file's last modification. The report says so, since
 the name may mean something else. Otherwise it says that the year is that of the file's last change,
 which may be a copy: Weir takes the latest year that puts the time at most one day after the file's last
-modification, or after now for pipes and sockets. Times without a zone are taken as UTC; so are those of a
+modification, or after now for pipes and sockets. Of a rotated set (`syslog`, `syslog.1`, `syslog.2.gz`),
+given together or as a directory, each log ends before the next one begins, if that is earlier than its last
+change. A log with a 29 February among its first 256 KiB is of the latest leap year before that. The report
+says both. Times without a zone are taken as UTC; so are those of a
 W3C log with `#Time Format: Local`, whose zone is not in the log.
 
 A report shows times, days and hours in the offset from UTC of the log's first time. If the requests have
@@ -317,8 +320,8 @@ configuration, and these notations:
   `status=code?` permits lines without. A key that no first line of a file has is named on standard error.
   Kinds stand after a key, `url=target(url)`.
 - `spaces:time,client(port),cache_result/status,bytes,request_time=took(ms),_,user_agent?`: values
-  separated by spaces, tabs (`tabs:`) or commas (`csv:`), quoted or not. A slash separates the parts
-  of one value, `_` skips a value, and a line may end after `?`.
+  separated by spaces, tabs (`tabs:`), commas (`csv:`) or semicolons (`semicolons:`), quoted or not. A
+  slash separates the parts of one value, `_` skips a value, and a line may end after `?`.
 - `#Fields: date time c-ip cs-uri-stem sc-status`: the directive of the W3C extended format, for logs
   that have lost it.
 - `${request_time(ms)}` in a `log_format`: a field with a kind.
@@ -331,7 +334,8 @@ configuration, and these notations:
 
 Kinds in parentheses: `s`, `ms`, `us` and `ns` for durations, `unit` for durations that have their unit in
 the value, `sum` for a part of a duration, `port` for a client or host with a port, `full` for a host whose
-name has several labels, `url` for a path or request that may be a whole URL, `number` for a number and
+name has several labels, `url` for a path or request that may be a whole URL, `stem` for a path whose query is another value, `quoted` for a referer
+or user agent that a collector has left in quotes, `number` for a number and
 `word` for a text without spaces and `hex` for an identifier of hexadecimal digits in a field of the
 format's own, and a strftime pattern for a time.
 

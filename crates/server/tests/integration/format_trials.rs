@@ -96,7 +96,7 @@ async fn a_file_on_the_disk_is_read_again_in_a_format() {
     std::fs::write(&paths[0], LINE.repeat(40)).expect("a log");
     std::fs::write(&paths[1], "Dear reader,\n").expect("a letter");
     let pipeline = session.pipeline().expect("the session lives");
-    let inputs = paths.clone().map(Input::File);
+    let inputs = paths.clone().map(|path| Input::File(path.into()));
     tokio::task::spawn_blocking(move || read_inputs(&*pipeline, &inputs, &FormatChoice::Detect, 1))
         .await
         .expect("the files are read");

@@ -111,6 +111,7 @@ impl<'a> Item<'a> {
             (Some(Field::Host), Some("full")) => Sink::FullHost,
             (Some(Field::Path), None) => Sink::PathAndQuery,
             (Some(Field::Path), Some("url")) => Sink::Url,
+            (Some(Field::Path), Some("stem")) => Sink::Text(Field::Path),
             (Some(Field::Request), None) => Sink::RequestLine,
             (Some(Field::Request), Some("url")) => Sink::UrlRequestLine,
             (Some(Field::Query), None) => Sink::QueryOrDash,
@@ -127,7 +128,8 @@ impl<'a> Item<'a> {
             (Some(Field::Host), _) => return refused("(port) or (full)"),
             (Some(Field::Client), _) => return refused("(port)"),
             (Some(Field::Referer | Field::UserAgent), Some(_)) => return refused("(quoted)"),
-            (Some(Field::Path | Field::Request), _) => return refused("(url)"),
+            (Some(Field::Path), _) => return refused("(url) or (stem)"),
+            (Some(Field::Request), _) => return refused("(url)"),
             (None, Some(_)) => return refused("(number), (word) or (hex)"),
             (_, Some(_)) => {
                 return Err(self.error("this field has no kinds; remove the parentheses"));
