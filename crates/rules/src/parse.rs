@@ -48,13 +48,49 @@ pub fn parse_rules_up_to(
 ) -> Result<Vec<Box<dyn Rule>>, ParseError> {
     let family = match family {
         Some(family) => family,
-        None => recognise(text)?,
+        None => recognise(text).map_err(|error| {
+            // What is missing of a rule may be in a template.
+            let place = error.range.clone();
+            let about_all = of_template(text, RuleError { range: 0..0, ..error });
+            let is_template = !about_all.range.is_empty();
+            RuleError {
+                range: if is_template { about_all.range.clone() } else { place },
+                ..about_all
+            }
+        })?,
     };
-    let rules = rules_of(family, rules_max, text, name, files);
+    let rules = rules_of(family, rules_max, text, name, files).map_err(|error| match error {
+        ParseError::Rule(error) => ParseError::Rule(of_template(text, error)),
+        other => other,
+    });
     // A refused pattern may have become a note, without which the rules would seem complete.
     match files.budget().refusal() {
         Some(refusal) => Err(ParseError::Patterns(refusal)),
         None => rules,
+    }
+}
+
+/// The mistake of a text, if it is none but a place that a template has not filled in yet.
+fn of_template(text: &str, error: RuleError) -> RuleError {
+    let start = error.range.start.min(text.len());
+    let line_start = text.as_bytes()[..start].iter().rposition(|byte| *byte == b'\n');
+    let rest = &text[line_start.map_or(0, |line_feed| line_feed + 1)..];
+    let line_end = rest.find('\n').unwrap_or(rest.len());
+    // An error without a place is about the whole text.
+    let searched = if error.range.is_empty() { rest } else { &rest[..line_end] };
+    let template = [("{{", "}}"), ("{%", "%}"), ("${", "}")].iter().find_map(|(open, close)| {
+        let start = searched.find(open)?;
+        let end = start + searched[start..].find(close)? + close.len();
+        // `${name}` is also a variable of nginx; those of Terraform have a dot.
+        (*open != "${" || searched[start..end].contains('.')).then_some(start..end)
+    });
+    let Some(template) = template else { return error };
+    let offset = text.len() - rest.len();
+    let written = &searched[template.clone()];
+    let message = format!("`{written}` is of a template: write the value that it stands for");
+    match error.message.contains("template") {
+        true => error,
+        false => RuleError::new(offset + template.start..offset + template.end, message),
     }
 }
 
@@ -192,6 +228,27 @@ mod tests {
             let rules = parse_rules(text, "name", None, &RuleFiles::default()).expect(text);
             assert_eq!(rules[0].family(), family, "{text}");
         }
+    }
+
+    #[test]
+    fn a_template_is_named_in_every_language() {
+        for (text, template) in [
+            ("limit_req_zone $a zone=b:1m rate={{ rate }}r/s;\nlimit_req zone=b;", "{{ rate }}"),
+            ("rateLimit:\n  average: {{ .Values.x }}\n  burst: 5\n", "{{ .Values.x }}"),
+            ("nginx.ingress.kubernetes.io/limit-rps: '{{ .Values.x }}'", "{{ .Values.x }}"),
+            ("rate_limit {\nzone a {\nevents {% n %}\nwindow 1m\n}\n}", "{% n %}"),
+            ("ratelimit {\n requests_per_period = ${var.n}\n}", "${var.n}"),
+            ("limit {{ n }} requests in 1m", "{{ n }}"),
+            ("[web]\nfailregex = ^<HOST> x\nmaxretry = {{ retries }}", "{{ retries }}"),
+        ] {
+            let error = parse_rules(text, "name", None, &RuleFiles::default()).expect_err(text);
+            assert_eq!(&text[error.range.clone()], template, "{text}: {error}");
+            assert!(error.message.contains("template: write the value"), "{text}: {error}");
+        }
+        // Another mistake in a text with a template stays.
+        let text = "limit 5 requests in 1y\n# {{ x }}";
+        let error = parse_rules(text, "name", None, &RuleFiles::default()).expect_err(text);
+        assert!(error.message.contains("`y` is not a unit"), "{error}");
     }
 
     #[test]

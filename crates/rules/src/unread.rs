@@ -12,7 +12,7 @@ const WORDS_MAX: usize = 2_000;
 
 /// Words by which languages are known that are not read, in lower case: the beginning of a word,
 /// the name of its language, and a rule that comes near.
-const UNREAD: [(&str, &str, &str); 21] = [
+const UNREAD: [(&str, &str, &str); 26] = [
     ("qs_", "mod_qos of Apache", LOGIN),
     ("nginx.org/limit-req", "the annotations of NGINX's own ingress controller", NGINX),
     ("ratelimit.check_rate", "VCL of Fastly", CLIENT),
@@ -34,6 +34,11 @@ const UNREAD: [(&str, &str, &str); 21] = [
     ("delay_pools", "Squid", CLIENT),
     ("throttle(", "Rack::Attack", CLIENT),
     ("ratelimit({", "a library for Node.js", CLIENT),
+    ("limit-req\"", "APISIX", BUCKET),
+    ("limit-count\"", "APISIX", CLIENT),
+    ("cloudflare.ratelimit", "the former rate limits of Cloudflare", CLIENT),
+    ("cloudflare_rate_limit", "the former rate limits of Cloudflare", CLIENT),
+    ("whitelist:", "a whitelist of CrowdSec (a parser)", "allow 192.0.2.0/24;"),
 ];
 
 const CLIENT: &str = "limit 100 requests in 1m by client";
@@ -164,7 +169,7 @@ const LANGUAGES: &str = "limits of nginx, ingress-nginx, Caddy, HAProxy, \
 /// The language of a word, if it is a known one that is not read.
 fn unread(word: Word<'_>) -> Option<(Word<'_>, &'static str, &'static str)> {
     let lower = word.text.to_ascii_lowercase();
-    let known = lower.trim_start_matches(['"', '\'', '-', '<']);
+    let known = lower.trim_start_matches(['"', '\'', '-', '<', '{']);
     let found = UNREAD.iter().find(|(begin, ..)| known.starts_with(begin));
     found.map(|(_, language, nearest)| (word, *language, *nearest))
 }

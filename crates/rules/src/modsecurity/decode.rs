@@ -123,7 +123,7 @@ pub(super) fn css_decode(value: &[u8]) -> Vec<u8> {
 }
 
 /// Decodes Base64 up to the first byte that is not in its alphabet.
-pub(super) fn base64_decode(value: &[u8]) -> Vec<u8> {
+pub(crate) fn base64_decode(value: &[u8]) -> Vec<u8> {
     let (mut decoded, mut bits, mut count) = (Vec::new(), 0u32, 0);
     for byte in value {
         let digit = match byte {

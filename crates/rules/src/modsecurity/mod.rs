@@ -35,6 +35,7 @@ use std::sync::Arc;
 use weir_core::{Field, RecordFields};
 
 use self::binding::{Binding, Bindings, lack};
+pub(crate) use self::decode::base64_decode;
 use self::engine::Rules;
 pub(crate) use self::language::{looks_like, missing_files};
 use self::sec_rule::{Disruption, SecRule};

@@ -13,13 +13,12 @@
 //! | [`cloud`] | AWS WAF, Cloudflare, Azure | not published |
 
 mod caddy;
-#[cfg(test)]
-mod caddy_tests;
 mod cloud;
 mod envoy;
 pub(crate) mod evasive;
 mod firewall;
 mod haproxy;
+mod selection;
 mod traefik;
 mod varnish;
 
@@ -28,6 +27,9 @@ use weir_core::PatternBudget;
 use crate::error::RuleError;
 use crate::rule::Family;
 use crate::windows::{KeyPart, Limit, WindowRule};
+
+/// The most limits that are read of a text.
+const LIMITS_MAX: usize = 100;
 
 /// A limit, and notes about the unsupported parts of its text.
 struct Preset {
@@ -48,8 +50,8 @@ pub(crate) fn recognise(text: &str) -> Option<Family> {
         (Family::Traefik, traefik::looks_like),
         (Family::Envoy, envoy::looks_like),
         (Family::Varnish, varnish::looks_like),
-        (Family::Iptables, firewall::looks_like_iptables),
-        (Family::Nft, firewall::looks_like_nft),
+        (Family::Iptables, firewall::iptables::looks_like),
+        (Family::Nft, firewall::nft::looks_like),
     ];
     families.into_iter().find(|(_, looks_like)| looks_like(text)).map(|(family, _)| family)
 }
@@ -69,9 +71,9 @@ pub(crate) fn parse(
         Family::Haproxy => haproxy::parse(text, budget)?,
         Family::Traefik => traefik::parse(text)?,
         Family::Envoy => envoy::parse(text)?,
-        Family::Varnish => varnish::parse(text)?,
-        Family::Iptables => firewall::parse_iptables(text)?,
-        Family::Nft => firewall::parse_nft(text)?,
+        Family::Varnish => varnish::parse(text, budget)?,
+        Family::Iptables => firewall::iptables::parse(text)?,
+        Family::Nft => firewall::nft::parse(text)?,
         _ => cloud::parse(text, budget)?,
     };
     let rule = |preset: Preset| WindowRule::new(preset.limit, name, family, preset.notes);

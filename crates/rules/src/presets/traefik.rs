@@ -55,7 +55,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Preset>, RuleError> {
     };
     let limit = Limit {
         burst,
-        key: LimitKey(key),
+        key: LimitKey::new(key),
         ..Limit::new(count, period_ns, algorithm(count, period_ns))
     };
     Ok(vec![Preset { limit, notes }])

@@ -7,9 +7,24 @@ use weir_core::{FieldAccessor, Record, RecordFields, UnknownField};
 
 use crate::networks::Network;
 
-/// The parts of a key. Without any, all requests are counted together.
+/// A key. Without any parts, all requests are counted together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct LimitKey(pub(crate) Vec<KeyPart>);
+pub(crate) struct LimitKey {
+    pub(crate) parts: Vec<KeyPart>,
+    pub(crate) needs: KeyNeeds,
+}
+
+/// Which parts of the key a request has to have. A request that lacks them is not limited.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum KeyNeeds {
+    /// One of them.
+    #[default]
+    OnePart,
+    /// All of them.
+    EveryPart,
+    /// None: requests that lack a part have a key of their own.
+    Nothing,
+}
 
 /// A part of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,30 +42,41 @@ pub(crate) enum KeyPart {
     },
     /// A hash of the value, for values that should not be shown.
     Hash(String),
+    /// What comes before the first comma of the value: the first of several addresses.
+    First(String),
 }
 
 impl LimitKey {
+    /// A key of which a request needs one part.
+    pub(crate) fn new(parts: Vec<KeyPart>) -> Self {
+        Self { parts, needs: KeyNeeds::default() }
+    }
+
     /// The names of its fields.
     pub(super) fn fields(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(KeyPart::field)
+        self.parts.iter().map(KeyPart::field)
     }
 }
 
 impl KeyPart {
     fn field(&self) -> &str {
         match self {
-            Self::Field(field) | Self::Network { field, .. } | Self::Hash(field) => field,
+            Self::Field(field)
+            | Self::Network { field, .. }
+            | Self::Hash(field)
+            | Self::First(field) => field,
         }
     }
 }
 
 impl fmt::Display for LimitKey {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, part) in self.0.iter().enumerate() {
+        for (index, part) in self.parts.iter().enumerate() {
             formatter.write_str(if index == 0 { " by " } else { ", " })?;
             match part {
                 KeyPart::Field(field) => formatter.write_str(field)?,
                 KeyPart::Hash(field) => write!(formatter, "hash({field})")?,
+                KeyPart::First(field) => write!(formatter, "first({field})")?,
                 KeyPart::Network { field, v4: 32, v6 } => write!(formatter, "{field}/{v6}")?,
                 KeyPart::Network { field, v4, v6: 128 } => write!(formatter, "{field}/{v4}")?,
                 KeyPart::Network { field, v4, v6 } => write!(formatter, "{field}/{v4}/{v6}")?,
@@ -62,36 +88,47 @@ impl fmt::Display for LimitKey {
 
 /// A key with its fields resolved among those of some records.
 #[derive(Debug, Clone)]
-pub(super) struct BoundKey(Vec<(FieldAccessor, KeyPart)>);
+pub(super) struct BoundKey {
+    parts: Vec<(FieldAccessor, KeyPart)>,
+    needs: KeyNeeds,
+}
 
 impl BoundKey {
     /// # Errors
     /// If the records lack a field.
     pub(super) fn new(key: &LimitKey, fields: &RecordFields) -> Result<Self, UnknownField> {
         let part = |part: &KeyPart| Ok((fields.accessor(part.field())?, part.clone()));
-        Ok(Self(key.0.iter().map(part).collect::<Result<_, _>>()?))
+        let parts = key.parts.iter().map(part).collect::<Result<_, _>>()?;
+        Ok(Self { parts, needs: key.needs })
     }
 
-    /// Writes the key of a record. Returns whether it has one: not if it lacks all of its fields.
+    /// Writes the key of a record. Returns whether it has one: not if it lacks the parts that the
+    /// key needs.
     ///
     /// Parts are separated by a space; one with a space or a quotation mark, and an empty one, is
     /// quoted, so that different keys differ.
     pub(super) fn write(&self, record: &Record<'_>, text: &mut Vec<u8>) -> bool {
         text.clear();
-        let mut has_value = self.0.is_empty();
-        for (index, (accessor, part)) in self.0.iter().enumerate() {
+        let (mut has_one, mut has_every) = (self.parts.is_empty(), true);
+        for (index, (accessor, part)) in self.parts.iter().enumerate() {
             if index > 0 {
                 text.push(b' ');
             }
             let start = text.len();
             let value = accessor.value(record).filter(|value| value.as_ref() != b"-");
-            has_value |= value.as_ref().is_some_and(|value| !value.is_empty());
+            let has_value = value.as_ref().is_some_and(|value| !value.is_empty());
+            has_one |= has_value;
+            has_every &= has_value;
             part.write(&value.unwrap_or_default(), text);
-            if self.0.len() > 1 {
+            if self.parts.len() > 1 {
                 quote(text, start);
             }
         }
-        has_value
+        match self.needs {
+            KeyNeeds::OnePart => has_one,
+            KeyNeeds::EveryPart => has_every,
+            KeyNeeds::Nothing => true,
+        }
     }
 }
 
@@ -99,6 +136,10 @@ impl KeyPart {
     fn write(&self, value: &[u8], text: &mut Vec<u8>) {
         match self {
             Self::Field(_) => text.extend_from_slice(value),
+            Self::First(_) => {
+                let first = value.split(|byte| *byte == b',').next().unwrap_or_default();
+                text.extend_from_slice(first.trim_ascii());
+            }
             Self::Network { v4, v6, .. } => match network(value, *v4, *v6) {
                 Some(network) => text.extend_from_slice(network.as_bytes()),
                 None => text.extend_from_slice(value),

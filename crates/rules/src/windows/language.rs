@@ -5,7 +5,7 @@
 //! amount    = "in" duration | "at" "once"
 //! clause    = "by" part { [ "," ] part } | "where" condition | "as" algorithm
 //!           | "burst" number | "named" name
-//! part      = field | field "/" bits [ "/" bits ] | "hash(" field ")"
+//! part      = field | field "/" bits [ "/" bits ] | "hash(" field ")" | "first(" field ")"
 //! ```
 //!
 //! A condition ends at a word that begins the next clause; such a word in it needs quotation marks.
@@ -157,7 +157,7 @@ impl<'t> Line<'t> {
             let word = self.words[self.at - 1];
             return Err(word.error(format!("`{}` stands where a field should", word.text)));
         }
-        Ok(LimitKey(parts))
+        Ok(LimitKey::new(parts))
     }
 
     /// The condition up to the next clause.
@@ -199,12 +199,19 @@ fn unknown_clause(word: Word<'_>, text: &str) -> RuleError {
     word.error(format!("`{text}` does not begin a clause; {nearest}(the clauses are {all})"))
 }
 
+/// Makes a part of a key from the name of a field.
+type PartOfField = fn(String) -> KeyPart;
+
+/// The functions of a field in a key.
+const FUNCTIONS: [(&str, PartOfField); 2] = [("hash(", KeyPart::Hash), ("first(", KeyPart::First)];
+
 /// A part of a key.
 fn key_part(word: Word<'_>) -> Result<KeyPart, RuleError> {
-    if let Some(field) = word.text.strip_prefix("hash(") {
+    for (function, part) in FUNCTIONS {
+        let Some(field) = word.text.strip_prefix(function) else { continue };
         let field = field.strip_suffix(')').filter(|field| !field.is_empty());
-        let field = field.ok_or_else(|| word.error("write `hash(FIELD)`, without spaces"))?;
-        return Ok(KeyPart::Hash(field.to_owned()));
+        let usage = || word.error(format!("write `{function}FIELD)`, without spaces"));
+        return Ok(part(field.ok_or_else(usage)?.to_owned()));
     }
     let mut pieces = word.text.split('/');
     let field = pieces.next().unwrap_or_default().to_owned();
@@ -273,6 +280,10 @@ mod tests {
                 "limit 5 in 90m as token-bucket burst 9 by client/24/64, path and hash(cookie_id)",
                 "limit 5 requests in 90m by client/24/64, path, hash(cookie_id) as token-bucket burst 9",
             ),
+            (
+                "limit 5 in 1m by first(http_x_forwarded_for)",
+                "limit 5 requests in 1m by first(http_x_forwarded_for) as sliding",
+            ),
             ("limit 9 at once by client/64 # why", "limit 9 requests at once by client/64"),
             (
                 "limit 3 in 1d by host where user_agent~'a as b' or status=404 named 'x y' as fixed",
@@ -305,6 +316,7 @@ mod tests {
             ("limit 5 in 1m by client/129", "client/129", "`129` is not a valid length"),
             ("limit 5 in 1m by client/33/64", "client/33/64", "`33` is not a valid length"),
             ("limit 5 in 1m by hash(", "hash(", "write `hash(FIELD)`"),
+            ("limit 5 in 1m by first()", "first(", "write `first(FIELD)`"),
             ("limit 5 in 1m as slidng", "slidng", "did you mean `sliding`?"),
             ("limit 5 in 1m as concurrency", "concurrency", "has no window"),
             ("limit 5 at once as fixed", "fixed", "has no window"),

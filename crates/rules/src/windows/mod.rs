@@ -32,7 +32,7 @@ mod words;
 
 use weir_core::{PatternBudget, RecordFields};
 
-pub(crate) use self::key::{KeyPart, LimitKey};
+pub(crate) use self::key::{KeyNeeds, KeyPart, LimitKey};
 pub(crate) use self::language::looks_like;
 pub(crate) use self::limit::{Algorithm, Effect, Hold, Limit};
 use self::observer::WindowObserver;

@@ -138,6 +138,7 @@ impl Cursor<'_> {
             }
             let name = words.remove(0);
             let block = match end {
+                '{' if name.text.ends_with("_by_lua_block") => Some(self.lua_block(at)),
                 '{' => Some(self.inner_block(at, depth)?),
                 _ => None,
             };
@@ -153,10 +154,48 @@ impl Cursor<'_> {
         }
         let block = self.block(depth + 1)?;
         if self.next().is_none() {
-            let message = "the text ends before this block: its `}` is taken to be at the end";
-            self.unclosed.get_or_insert_with(|| RuleError::new(open..open + 1, message));
+            self.note_unclosed(open);
         }
         Ok(block)
+    }
+
+    /// Passes over a block of Lua, as OpenResty has them. It has no directives.
+    fn lua_block(&mut self, open: usize) -> Vec<Directive> {
+        let mut depth = 1_usize;
+        while let Some(next) = self.next() {
+            match next {
+                '{' => depth += 1,
+                '}' if depth == 1 => return Vec::new(),
+                '}' => depth -= 1,
+                '"' | '\'' => self.lua_text(next),
+                '-' if self.peek() == Some('-') => {
+                    let rest = &self.text[self.at..];
+                    self.at += rest.find('\n').unwrap_or(rest.len());
+                }
+                _ => {}
+            }
+        }
+        self.note_unclosed(open);
+        Vec::new()
+    }
+
+    /// Passes over a text of Lua, whose opening quotation mark has been read.
+    fn lua_text(&mut self, quote: char) {
+        while let Some(next) = self.next() {
+            match next {
+                '\\' => {
+                    self.next();
+                }
+                '\n' => return,
+                next if next == quote => return,
+                _ => {}
+            }
+        }
+    }
+
+    fn note_unclosed(&mut self, open: usize) {
+        let message = "the text ends before this block: its `}` is taken to be at the end";
+        self.unclosed.get_or_insert_with(|| RuleError::new(open..open + 1, message));
     }
 
     fn word(&mut self) -> Result<Word, RuleError> {
@@ -236,6 +275,18 @@ mod tests {
             format!("{}{};", words.join("|"), block.unwrap_or_default())
         };
         directives.iter().map(words).collect()
+    }
+
+    #[test]
+    fn blocks_of_lua_have_no_directives() {
+        let text = "location / {\n  access_by_lua_block {\n    local t = {a = \"}\", b = '\\'}'} -- }\n    \
+                    if t then return end\n  }\n  limit_req zone=one;\n}";
+        let read = directives(text).expect(text);
+        let block = read.list[0].block.as_deref().expect("a block");
+        let names: Vec<&str> = block.iter().map(|it| &*it.name.text).collect();
+        assert_eq!(names, ["access_by_lua_block", "limit_req"]);
+        assert!(read.unclosed.is_none() && block[0].block.as_deref() == Some(&[]));
+        assert!(directives("content_by_lua_block { a = {").expect("cut off").unclosed.is_some());
     }
 
     #[test]

@@ -323,7 +323,7 @@ fn key(word: Word<'_>) -> Result<LimitKey, RuleError> {
             }
         }
     };
-    Ok(LimitKey(parts))
+    Ok(LimitKey::new(parts))
 }
 
 /// Whether a counter is that of a track: by its number, or the client's entry in its table.
@@ -331,7 +331,7 @@ pub(super) fn is_of(counter: &Counter<'_>, track: &Track<'_>) -> bool {
     match counter.number {
         Some(number) => track.counter == number,
         None => {
-            track.key == LimitKey(client())
+            track.key == LimitKey::new(client())
                 && counter.table.is_none_or(|table| {
                     track.table.or(track.section).is_none_or(|tracked| tracked == table)
                 })

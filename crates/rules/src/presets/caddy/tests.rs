@@ -2,7 +2,7 @@
 
 use weir_core::PatternBudget;
 
-use super::caddy::{looks_like, parse};
+use super::{looks_like, parse};
 
 const TEXT: &str = "example.com {
     rate_limit {
@@ -129,7 +129,8 @@ fn zones_after_others_are_named() {
         (format!("rate_limit {{\n{fast}{fast}}}"), vec![1, 1]),
         (format!("rate_limit {{\n{fast}}}\nrate_limit {{\n{slow}}}"), vec![1, 1]),
         (format!("rate_limit @api {{\n{fast}}}"), vec![1]),
-        (format!("a.example {{\nhandle /api/* {{\nrate_limit {{\n{fast}}}\n}}\n}}"), vec![1]),
+        (format!("a.example {{\nhandle /api/* {{\nrate_limit {{\n{fast}}}\n}}\n}}"), vec![0]),
+        (format!("a.example {{\nhandle @api {{\nrate_limit {{\n{fast}}}\n}}\n}}"), vec![1]),
         (format!("handle /api/* {{\n}}\nhandle {{\nrate_limit {{\n{fast}}}\n}}"), vec![0]),
         (format!("rate_limit {{\n{fast}distributed {{\n}}\n}}"), vec![1]),
     ] {
@@ -150,5 +151,42 @@ fn mistakes_are_refused_at_their_place() {
         let error = parse(text, &PatternBudget::default()).err().expect(text);
         assert!(error.message.contains(message), "{text}: {}", error.message);
         assert_eq!(Some(error.range.start), text.find(place), "{text}");
+    }
+}
+
+#[test]
+fn the_paths_of_routes_are_followed() {
+    let zone = "zone a {\nwindow 1m\nevents 2\nmatch {\nmethod POST\n}\n}";
+    for (text, condition) in [
+        (
+            format!("route /api/* {{\nrate_limit {{\n{zone}\n}}\n}}"),
+            "path~'(?i)^/api/' and method=\"POST\"",
+        ),
+        (format!("rate_limit /a {{\n{zone}\n}}"), "path~'(?i)^/a$' and method=\"POST\""),
+        (
+            format!("handle_path /a/* {{\nroute /b* {{\nrate_limit {{\n{zone}\n}}\n}}\n}}"),
+            "path~'(?i)^/a/' and path~'(?i)^/b' and method=\"POST\"",
+        ),
+        (format!("route /b {{\n}}\nrate_limit {{\n{zone}\n}}"), "method=\"POST\""),
+    ] {
+        let preset = parse(&text, &PatternBudget::default()).expect(&text).remove(0);
+        let found = preset.limit.condition.as_ref().map(|it| it.text().replace(['(', ')'], ""));
+        let expected = condition.replace(['(', ')'], "");
+        assert_eq!(found, Some(expected), "{text}");
+        assert_eq!(preset.notes.len(), 0, "{text}");
+    }
+}
+
+#[test]
+fn variables_of_the_environment_have_their_defaults() {
+    let text = "zone a {\nevents {$EVENTS:100}\nwindow {$WINDOW:10s}\n}";
+    let preset = parse(text, &PatternBudget::default()).expect("a zone").remove(0);
+    assert_eq!(preset.limit.to_string(), "limit 100 requests in 10s as sliding");
+    let noted: Vec<&str> = preset.notes.iter().map(|note| &text[note.range.clone()]).collect();
+    assert_eq!(noted, ["{$EVENTS:100}", "{$WINDOW:10s}"]);
+    for value in ["{$EVENTS}", "{$EVENTS:}"] {
+        let text = format!("zone a {{\nevents {value}\nwindow 1s\n}}");
+        let error = parse(&text, &PatternBudget::default()).err().expect(&text);
+        assert!(error.message.ends_with("write the value that it has"), "{error}");
     }
 }
