@@ -18,16 +18,20 @@ impl FilterFolders {
         Self(beside.chain(INSTALLED.map(PathBuf::from)).collect())
     }
 
-    /// Returns the text of a file. A `.conf` file and its `.local` file come from the same folder.
+    /// Returns the text of a file. A `.conf` file and its `.local` file come from the same folder,
+    /// but not from one in which such a file is the rule itself: a jail `sshd.local` is not a part
+    /// of the filter `sshd`.
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub(super) fn find(&self, name: &str) -> Result<Option<String>, Failure> {
+    pub(super) fn find(&self, name: &str, rule: &str) -> Result<Option<String>, Failure> {
         let named = Path::new(name);
         let local = named.with_extension("local");
         let conf = named.with_extension("conf");
         let has_it = |folder: &&PathBuf| {
-            [named, &local, &conf].iter().any(|file| folder.join(file).is_file())
+            let files = [named, &local, &conf].map(|file| folder.join(file));
+            let is_rule = |file: &PathBuf| read(file).is_ok_and(|text| text == rule);
+            files.iter().any(|file| file.is_file()) && !files.iter().any(is_rule)
         };
         let Some(folder) = self.0.iter().find(has_it) else { return Ok(None) };
         let path = folder.join(named);

@@ -224,7 +224,8 @@ impl RuleLoader {
         if self.finds_filters {
             let folders = FilterFolders::of(&whole.folders);
             // The error about the text names what is missing.
-            let _missing = files.complete(text, name, self.family, |name| folders.find(name))?;
+            let _missing =
+                files.complete(text, name, self.family, |name| folders.find(name, text))?;
         }
         let mut parsed = parse_rules(text, name, self.family, &files)
             .map_err(|error| Failure::new(locate_error(whole, &error)))?;

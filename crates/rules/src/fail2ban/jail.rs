@@ -19,8 +19,8 @@ const MATCHES_MAX: usize = 1_000;
 /// The most patterns of a jail.
 const PATTERNS_MAX: usize = 1_000;
 
-/// The groups that identify the failing client or user.
-const IDENTITIES: [&str; 4] = ["fid", "ip4", "ip6", "dns"];
+/// The groups that identify the failing client or user, or the connection whose other lines do.
+const IDENTITIES: [&str; 5] = ["fid", "ip4", "ip6", "dns", "mlfid"];
 
 /// fail2ban's default formula of ban times.
 const FORMULA: &str = "ban.Time*(1<<(ban.Countifban.Count<20else20))*banFactor";
@@ -85,6 +85,16 @@ pub(super) struct Filter {
     pub(super) ignored: Vec<Pattern>,
     pub(super) use_dns: UseDns,
     pub(super) ignored_networks: Vec<Network>,
+}
+
+impl Filter {
+    /// Whether failures of a name are not counted.
+    pub(super) fn ignores(&self, name: &str) -> bool {
+        let network = Network::parse(name);
+        network.is_some_and(|network| {
+            self.ignored_networks.iter().any(|ignored| ignored.contains(&network))
+        })
+    }
 }
 
 /// A jail.
@@ -239,12 +249,6 @@ impl Reader<'_> {
             Some(_) => return Err(self.wrong("usedns", "write yes, warn, no or raw").into()),
         };
         let prefix = self.patterns("prefregex", use_dns, None, true)?.pop();
-        if let Some(prefix) = &prefix
-            && prefix.has_group("mlfid")
-        {
-            let message = "<F-MLFID> joins lines, which is not supported";
-            return Err(JailError::Unsupported(self.wrong("prefregex", message)));
-        }
         let failures = self.patterns("failregex", use_dns, prefix.as_ref(), false)?;
         if failures.is_empty() {
             if let Some(first) = self.notes.iter().find(|note| note.message.ends_with(LEFT_OUT)) {
@@ -289,6 +293,7 @@ impl Reader<'_> {
         if lines.len() > PATTERNS_MAX {
             return Err(self.wrong(option, "there are more than 1,000 patterns; join some"));
         }
+        let of_connection = prefix.is_some_and(|prefix| prefix.has_group("mlfid"));
         let (mut patterns, line_count) = (Vec::new(), lines.len());
         for line in lines {
             let error = |at, message: &str| self.definition.error(option, line, at, message);
@@ -301,7 +306,11 @@ impl Reader<'_> {
                 continue;
             }
             let host_may_be_name = use_dns != UseDns::No;
-            let pattern = match Pattern::new(line, Groups::Failure, host_may_be_name, self.budget) {
+            let groups = match of_connection || line.contains("<F-MLFID>") {
+                true => Groups::Connection,
+                false => Groups::Failure,
+            };
+            let pattern = match Pattern::new(line, groups, host_may_be_name, self.budget) {
                 Ok(pattern) => pattern,
                 // Each pattern alone makes failures, so the others are replayed.
                 Err(wrong) if option == "failregex" && line_count > 1 => {
@@ -312,14 +321,6 @@ impl Reader<'_> {
                 }
                 Err(wrong) => return Err(error(wrong.range, &wrong.message)),
             };
-            if pattern.has_group("mlfid") && option == "failregex" {
-                let error = error(
-                    0..line.len(),
-                    "<F-MLFID> joins lines, which is not supported; the pattern is left out",
-                );
-                self.notes.push(error);
-                continue;
-            }
             let has_identity =
                 |pattern: &Pattern| IDENTITIES.iter().any(|identity| pattern.has_group(identity));
             let is_complete = has_identity(&pattern) || prefix.is_some_and(has_identity);

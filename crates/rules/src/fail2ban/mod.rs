@@ -7,6 +7,7 @@
 mod address;
 mod bans;
 mod configuration;
+mod connections;
 mod date;
 mod estimator;
 mod evidence;

@@ -6,7 +6,8 @@ use std::borrow::Cow;
 
 use fancy_regex::Captures;
 
-use super::address::{self, Network};
+use super::address;
+use super::connections::Signs;
 use super::date::{BracketDates, FoundDate};
 use super::jail::{Filter, UseDns};
 use super::pattern::{BlockPlace, Found, Pattern};
@@ -23,6 +24,10 @@ pub(super) const HOST_NAME: u32 = 2;
 
 /// The tag of a line on which a pattern took too many steps.
 pub(super) const TOO_SLOW: u32 = 3;
+
+/// The tag of a line of a connection that several lines are about. Its texts are the name of the
+/// connection, the name by which a failure is counted, the user, and its signs.
+pub(super) const OF_CONNECTION: u32 = 4;
 
 /// Emits an event for each failure, and the times of lines.
 ///
@@ -49,6 +54,20 @@ enum Ignoring {
     TooSlow,
 }
 
+/// What a line contributes.
+struct Contribution {
+    tag: u32,
+    name: String,
+    /// The connection, the user, and the signs of a line that belongs to a connection.
+    connection: Option<(String, String, Signs)>,
+}
+
+impl Contribution {
+    fn new(tag: u32, name: String) -> Self {
+        Self { tag, name, connection: None }
+    }
+}
+
 /// The identity that a match found.
 enum Identity {
     Name(String),
@@ -66,10 +85,10 @@ impl FailureObserver {
         }
     }
 
-    /// Finds the failure in the line without its date. Returns the tag of the event and the name.
-    fn failure(&self, tally: &mut LineTally) -> Option<(u32, String)> {
+    /// Finds the failure in the line without its date.
+    fn failure(&self, tally: &mut LineTally) -> Option<Contribution> {
         let text = &*self.text;
-        let too_slow = Some((TOO_SLOW, String::new()));
+        let too_slow = || Some(Contribution::new(TOO_SLOW, String::new()));
         // As in fail2ban, the whole line is searched only if there are few of these patterns.
         let searches_line = self.filter.ignored.len() + 2 < self.filter.failures.len();
         let of_line = if searches_line { self.ignoring(text) } else { Ignoring::No };
@@ -80,7 +99,7 @@ impl FailureObserver {
             None => (None, Cow::Borrowed(text)),
             Some(pattern) => match pattern.find(text) {
                 Found::Nothing => return None,
-                Found::TooSlow => return too_slow,
+                Found::TooSlow => return too_slow(),
                 Found::Match(groups) => {
                     let content = groups.name("content").map(|content| content.as_str());
                     let content = content.filter(|content| !content.is_empty());
@@ -97,7 +116,7 @@ impl FailureObserver {
             }
             match pattern.find(&content) {
                 Found::Nothing => {}
-                Found::TooSlow => return too_slow,
+                Found::TooSlow => return too_slow(),
                 Found::Match(groups) => {
                     return match self.ignoring(&content) {
                         Ignoring::Yes => None,
@@ -105,7 +124,7 @@ impl FailureObserver {
                             tally.count_match(number);
                             self.counted((pattern, groups), prefix)
                         }
-                        Ignoring::No | Ignoring::TooSlow => too_slow,
+                        Ignoring::No | Ignoring::TooSlow => too_slow(),
                     };
                 }
             }
@@ -129,23 +148,41 @@ impl FailureObserver {
         &self,
         failure: (&Pattern, Captures<'_, str>),
         prefix: Option<(&Pattern, Captures<'_, str>)>,
-    ) -> Option<(u32, String)> {
+    ) -> Option<Contribution> {
         let group = |name: &str| {
             let sources = [Some(&failure), prefix.as_ref()];
             let (_, groups) =
                 sources.into_iter().flatten().find(|(pattern, _)| pattern.has_group(name))?;
             groups.name(name).map(|group| group.as_str())
         };
+        if let Some(id) = group("mlfid") {
+            return Some(self.of_connection(id, &group));
+        }
         match self.identity(&group)? {
-            Identity::HostName => Some((HOST_NAME, String::new())),
+            Identity::HostName => Some(Contribution::new(HOST_NAME, String::new())),
             Identity::Name(name) => {
-                let network = Network::parse(&name);
-                let is_ignored = network.is_some_and(|network| {
-                    self.filter.ignored_networks.iter().any(|ignored| ignored.contains(&network))
-                });
-                (!is_ignored).then_some((FAILURE, name))
+                (!self.filter.ignores(&name)).then(|| Contribution::new(FAILURE, name))
             }
         }
+    }
+
+    /// What a line says about its connection.
+    fn of_connection<'t>(&self, id: &str, group: &dyn Fn(&str) -> Option<&'t str>) -> Contribution {
+        let has = |name: &str| group(name).is_some_and(|text| !text.is_empty());
+        let (name, is_host_name) = match self.identity(group) {
+            Some(Identity::Name(name)) => (name, false),
+            Some(Identity::HostName) => (String::new(), true),
+            None => (String::new(), false),
+        };
+        let signs = Signs {
+            is_no_failure: has("nofail"),
+            is_gained: has("mlfgained"),
+            is_end: has("mlfforget"),
+            is_host_name,
+        };
+        let user = group("user").or_else(|| group("alt_user")).unwrap_or_default();
+        let connection = Some((id.to_owned(), user.to_owned(), signs));
+        Contribution { tag: OF_CONNECTION, name, connection }
     }
 
     fn id_name(&self, id: &str) -> Option<String> {
@@ -215,9 +252,15 @@ impl FailureObserver {
         if fast.is_none() && !self.filter.any_failure.accepts(self.text.as_bytes()) {
             return;
         }
-        if let Some((tag, name)) = self.failure(&mut events.tally) {
+        if let Some(Contribution { tag, name, connection }) = self.failure(&mut events.tally) {
             let head = EventHead { line: number, time_ns, duration_ns: 0, tag };
-            events.put(head, [name.as_bytes()]);
+            match connection {
+                None => events.put(head, [name.as_bytes()]),
+                Some((id, user, signs)) => {
+                    let signs = [signs.packed()];
+                    events.put(head, [id.as_bytes(), name.as_bytes(), user.as_bytes(), &signs])
+                }
+            };
             self.times.end();
         }
     }

@@ -1,8 +1,10 @@
 //! Replays a jail: turns failures, in the order of the log, into bans.
 
 use super::bans::{Bans, NewBan};
+use super::connections::{ConnectionFailure, ConnectionLine, Connections, Signs};
+use super::date::{YEAR_OF_NONE, is_without_year};
 use super::jail::{Jail, Limits};
-use super::observer::{FAILURE, HOST_NAME, TOO_SLOW};
+use super::observer::{FAILURE, HOST_NAME, OF_CONNECTION, TOO_SLOW};
 use super::summary::Summary;
 use super::times::{TIMES, unpack};
 use crate::event::Event;
@@ -52,6 +54,7 @@ pub(super) struct JailReplay<'r> {
     matches: usize,
     failures: Vec<Failure>,
     undecided: Undecided,
+    connections: Connections,
     /// The time of the last line that had one, and the latest time, in nanoseconds since 1970.
     now_ns: Option<i64>,
     latest_ns: i64,
@@ -82,6 +85,7 @@ impl<'r> JailReplay<'r> {
             matches: 0,
             failures: Vec::new(),
             undecided: Undecided::default(),
+            connections: Connections::default(),
             now_ns: None,
             latest_ns: i64::MIN,
             source: 0,
@@ -142,6 +146,34 @@ impl<'r> JailReplay<'r> {
         }
     }
 
+    /// Takes a line of a connection, which may complete a failure.
+    fn fail_together(&mut self, event: &Event<'_>, line: (u32, u64)) {
+        let mut texts = event.texts;
+        let mut next = || texts.next().unwrap_or_default();
+        let (id, name, user, signs) = (next(), next(), next(), next());
+        let signs = Signs::unpacked(signs.first().copied().unwrap_or_default());
+        let connection_line = ConnectionLine { id, name, user, signs };
+        match self.connections.take(self.now_ns.unwrap_or_default(), &connection_line) {
+            None => {}
+            Some(ConnectionFailure::OfHostName) => self.undecided.host_names += 1,
+            Some(ConnectionFailure::Of(name)) => match self.now_ns {
+                _ if self.jail.filter.ignores(&String::from_utf8_lossy(&name)) => {}
+                Some(now_ns) => self.fail(&name, seconds(now_ns), line),
+                None => self.undecided.untimed += 1,
+            },
+        }
+    }
+
+    /// The note about dates without a year.
+    fn years_note(&self) -> Option<String> {
+        is_without_year(self.latest_ns).then(|| {
+            format!(
+                "the dates of the log have no year; {YEAR_OF_NONE} stands for it, so what is over the \
+                 end of a year is not replayed rightly"
+            )
+        })
+    }
+
     fn list(&mut self, name: &[u8], ban: NewBan, source: u32, line: u64) {
         if self.listed.len() == BANS_MAX {
             return;
@@ -181,13 +213,14 @@ impl Replay for JailReplay<'_> {
         if let Some(time_ns) = event.time_ns {
             self.see(time_ns);
         }
-        match (event.tag, self.now_ns.map(seconds)) {
+        match (event.tag, self.now_ns) {
             (HOST_NAME, _) => self.undecided.host_names += 1,
             (TOO_SLOW, _) => self.undecided.too_slow += 1,
-            (FAILURE, Some(now_s)) => {
+            (FAILURE, Some(now_ns)) => {
                 let mut texts = event.texts;
-                self.fail(texts.next().unwrap_or_default(), now_s, (source, line));
+                self.fail(texts.next().unwrap_or_default(), seconds(now_ns), (source, line));
             }
+            (OF_CONNECTION, _) => self.fail_together(event, (source, line)),
             (_, _) => self.undecided.untimed += 1,
         }
     }
@@ -223,8 +256,10 @@ impl Replay for JailReplay<'_> {
         let tripped = |tripped: &[bool]| tripped.iter().filter(|tripped| **tripped).count() as u64;
         let others: Vec<(u32, u64)> =
             self.others.iter().map(|(max_retry, _, keys)| (*max_retry, tripped(keys))).collect();
+        let years_note = self.years_note();
         let mut report = self.summary.finish(&self.keys, &others, self.undecided);
         report.notes.splice(0..0, self.jail.default_notes());
+        report.notes.extend(years_note);
         report.bans = self.listed;
         report
     }

@@ -99,7 +99,13 @@ fn append(
             return Err("`%` stands before `(name)s`; write `%%` for the sign itself".into());
         };
         let found = value(&name.to_lowercase());
-        let found = found.ok_or_else(|| format!("`%({name})s` is not defined"))?;
+        let found = found.ok_or_else(|| match name.strip_prefix("known/") {
+            Some(option) => format!(
+                "`%({name})s` is the `{option}` of the file that this one extends, and there is none: \
+                 put the file NAME.conf beside this NAME.local"
+            ),
+            None => format!("`%({name})s` is not defined"),
+        })?;
         if depth == DEPTH_MAX || result.len() > VALUE_BYTES_MAX {
             return Err(format!("`%({name})s` contains itself").into());
         }
@@ -208,6 +214,8 @@ mod tests {
         };
         assert_eq!(interpolate("x%(A)s%%y", &value), Ok("x12%%y".to_owned()));
         assert_eq!(interpolate("%(d)s", &value), Err("`%(d)s` is not defined".into()));
+        let known = interpolate("%(known/failregex)s", &value).expect_err("it is not defined");
+        assert!(known.to_string().contains("put the file NAME.conf beside"), "{known}");
         assert_eq!(interpolate("%(c)s", &value), Err("`%(c)s` contains itself".into()));
         assert!(interpolate("50%", &value).is_err());
     }

@@ -10,4 +10,4 @@ mod value;
 
 pub(super) use detector::{DateDetector, DateTemplates, FoundDate};
 pub(super) use fast::BracketDates;
-pub(super) use value::offset_s;
+pub(super) use value::{YEAR_OF_NONE, is_without_year, offset_s};

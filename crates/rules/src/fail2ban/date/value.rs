@@ -18,13 +18,21 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
+/// The year of dates without one, which fail2ban completes by the present. It is a leap year.
+pub(in crate::fail2ban) const YEAR_OF_NONE: i64 = 1972;
+
+/// Whether a time in nanoseconds since 1970 is of a date without a year.
+pub(in crate::fail2ban) fn is_without_year(time_ns: i64) -> bool {
+    let day = |year| Date::new(year as i32, 1, 1).map_or(0, |date| date.days());
+    (day(YEAR_OF_NONE)..day(YEAR_OF_NONE + 1)).contains(&time_ns.div_euclid(86_400_000_000_000))
+}
+
 /// The value of a date's fields.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum DateValue {
     /// In seconds since 1970.
     Time(f64),
-    /// A date without a year or a time without a date, which fail2ban completes by the present
-    /// date; or not a valid date.
+    /// A time without a date, which fail2ban completes by the present date; or not a valid date.
     Unknown,
 }
 
@@ -69,7 +77,7 @@ fn fields(groups: &Captures<'_, str>, default_offset_s: i64) -> Option<Fields> {
         (Some(year), _) => year?,
         // fail2ban assumes the present century.
         (None, Some(year)) => year.map(|year| if year <= 2_000 { year + 2_000 } else { year })?,
-        (None, None) => return None,
+        (None, None) => YEAR_OF_NONE,
     };
     let named = |name: &str| {
         let name = name.to_lowercase();
@@ -131,7 +139,18 @@ pub(in crate::fail2ban) fn offset_s(zone: &str) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Fields, offset_s};
+    use super::{Fields, is_without_year, offset_s};
+
+    #[test]
+    fn the_year_of_dates_without_one_is_known() {
+        for (year, month, day, expected) in
+            [(1972, 1, 1, true), (1972, 12, 31, true), (1971, 12, 31, false), (1973, 1, 1, false)]
+        {
+            let time = Fields { year, month, day, hour: 23, ..Fields::default() }.time();
+            let time_ns = time.expect("a date") * 1_000_000_000;
+            assert_eq!(is_without_year(time_ns), expected, "{year}-{month}-{day}");
+        }
+    }
 
     #[test]
     fn dates_are_instants() {

@@ -28,13 +28,28 @@ const REQUIRED_MAX: usize = 2;
 /// The groups that a failure uses; others are captured only if the pattern refers to them.
 const KEPT: [&str; 7] = ["fid", "ip4", "ip6", "dns", "cidr", "content", "mlfid"];
 
+/// The further groups of a connection that several lines are about.
+const KEPT_OF_CONNECTION: [&str; 5] = ["user", "alt_user", "nofail", "mlfforget", "mlfgained"];
+
 /// The set of groups that a pattern captures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::fail2ban) enum Groups {
     /// The groups that a failure uses.
     Failure,
+    /// These, and those of a connection that several lines are about.
+    Connection,
     /// All groups.
     All,
+}
+
+impl Groups {
+    fn keep(self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Connection => KEPT.contains(&name) || KEPT_OF_CONNECTION.contains(&name),
+            Self::Failure => KEPT.contains(&name),
+        }
+    }
 }
 
 /// A pattern, compiled at its first use.
@@ -246,16 +261,16 @@ fn is_too_large(error: &fancy_regex::Error) -> bool {
 }
 
 fn translate(syntax: &Syntax, groups: Groups) -> String {
-    let keeps_all = groups == Groups::All || syntax.has_references;
+    let groups = if syntax.has_references { Groups::All } else { groups };
     let mut text = String::new();
-    write(&syntax.node, keeps_all, &mut text);
+    write(&syntax.node, groups, &mut text);
     text
 }
 
-fn write(node: &Node, keeps_all: bool, text: &mut String) {
+fn write(node: &Node, groups: Groups, text: &mut String) {
     let inside = |prefix: &str, node: &Node, text: &mut String| {
         *text += prefix;
-        write(node, keeps_all, text);
+        write(node, groups, text);
         text.push(')');
     };
     match node {
@@ -263,13 +278,13 @@ fn write(node: &Node, keeps_all: bool, text: &mut String) {
         Node::Char { char, .. } => write_char(*char, text),
         Node::Set { text: set, .. } => *text += set,
         Node::Assertion(assertion) => *text += assertion,
-        Node::Concat(nodes) => nodes.iter().for_each(|node| write(node, keeps_all, text)),
+        Node::Concat(nodes) => nodes.iter().for_each(|node| write(node, groups, text)),
         Node::Alternation(nodes) => {
             for (number, node) in nodes.iter().enumerate() {
                 if number > 0 {
                     text.push('|');
                 }
-                write(node, keeps_all, text);
+                write(node, groups, text);
             }
         }
         Node::Repeat { node, min, max, suffix } => {
@@ -281,19 +296,19 @@ fn write(node: &Node, keeps_all: bool, text: &mut String) {
                 Some(max) => write!(text, "{{{min},{max}}}{suffix}"),
             };
         }
-        Node::Group { name: Some(name), node } if keeps_all || KEPT.contains(&&**name) => {
+        Node::Group { name: Some(name), node } if groups.keep(name) => {
             inside(&format!("(?P<{name}>"), node, text);
         }
-        Node::Group { node, .. } if keeps_all => inside("(", node, text),
+        Node::Group { node, .. } if groups == Groups::All => inside("(", node, text),
         Node::Group { node, .. } => inside("(?:", node, text),
         Node::Wrapped { prefix, node } => inside(prefix, node, text),
         Node::Look { prefix, node } => inside(prefix, node, text),
         Node::Reference(group) => _ = write!(text, "(?:\\{group})"),
         Node::Condition { group, yes, no } => {
             _ = write!(text, "(?({group})(?:");
-            write(yes, keeps_all, text);
+            write(yes, groups, text);
             *text += ")|(?:";
-            write(no, keeps_all, text);
+            write(no, groups, text);
             *text += "))";
         }
     }

@@ -271,12 +271,10 @@ fn mistakes_are_shown_at_their_place() {
 
 #[test]
 fn what_is_not_supported_is_named() {
-    let text = "[web]\nfailregex = ^<HOST> a\n  ^a<SKIPLINES>^<HOST>\n  <F-MLFID>x</F-MLFID> <HOST>\nignorecommand = /bin/true\nmaxlines = 5\nbantime.increment = true\nbantime.formula = ban.Time\nbantime.rndtime = 1m\n";
+    let text = "[web]\nfailregex = ^<HOST> a\n  ^a<SKIPLINES>^<HOST>\nignorecommand = /bin/true\nmaxlines = 5\nbantime.increment = true\nbantime.formula = ban.Time\nbantime.rndtime = 1m\n";
     let rule = rule(text);
     let notes: Vec<String> = rule.notes().iter().map(ToString::to_string).collect();
-    for part in
-        ["<SKIPLINES>", "<F-MLFID>", "commands are not run", "one at a time", "formulas", "random"]
-    {
+    for part in ["<SKIPLINES>", "commands are not run", "one at a time", "formulas", "random"] {
         assert!(notes.iter().any(|note| note.contains(part)), "{part}: {notes:?}");
     }
 }
@@ -347,21 +345,34 @@ fn values_that_multiply_are_refused() {
 
 #[test]
 fn a_jail_over_several_lines_is_named_and_the_others_are_replayed() {
-    let joined = "[joined]\nprefregex = <F-MLFID>x</F-MLFID> <F-CONTENT>.*</F-CONTENT>\nfailregex = <HOST>\n";
     let skipping = "[skipping]\nfailregex = ^a<SKIPLINES>^<HOST>\n";
-    let text = format!("{joined}{skipping}{JAIL}");
+    let text = format!("{skipping}{JAIL}");
     let all = rules(&text, &RuleFiles::default());
     let [web] = &all[..] else { panic!("{} jails", all.len()) };
     assert!(web.notes().is_empty(), "{:?}", web.notes());
     let notes: Vec<String> = web.omitted_rules().iter().map(ToString::to_string).collect();
-    for part in ["[joined] is not followed: <F-MLFID>", "[skipping] is not followed: there is no"] {
-        assert!(notes.iter().any(|note| note.contains(part)), "{part}: {notes:?}");
-    }
+    let part = "[skipping] is not followed: there is no";
+    assert!(notes.iter().any(|note| note.contains(part)), "{notes:?}");
     let log = line("192.0.2.1", 0, 0, 404).repeat(3);
     assert_eq!(replay(&**web, log.as_bytes()).report.bans.len(), 1);
-    let (message, marked) = mistake(joined);
-    assert!(message.contains("<F-MLFID> joins lines"), "{message}");
-    assert_eq!(marked, "<F-MLFID>x</F-MLFID> <F-CONTENT>.*</F-CONTENT>");
+}
+
+#[test]
+fn lines_of_one_connection_are_joined() {
+    let text = "[door]\nmaxretry = 1\nprefregex = ^ <F-MLFID>door\\[\\d+\\]:</F-MLFID> <F-CONTENT>.+</F-CONTENT>$\n\
+                failregex = ^failed for <F-USER>\\S+</F-USER>$\n  ^<F-NOFAIL>call</F-NOFAIL> from <HOST>$\n  \
+                ^<F-MLFFORGET><F-MLFGAINED>open</F-MLFGAINED></F-MLFFORGET> for <F-USER>\\S+</F-USER>$\n  \
+                ^<F-NOFAIL><F-MLFFORGET>gone</F-MLFFORGET></F-NOFAIL>$\n";
+    let log = "2025-12-17 09:00:00 door[1]: call from 192.0.2.1\n\
+               2025-12-17 09:00:01 door[2]: call from 192.0.2.2\n\
+               2025-12-17 09:00:02 door[1]: failed for alice\n\
+               2025-12-17 09:00:03 door[3]: failed for bob\n\
+               2025-12-17 09:00:04 door[2]: open for carol\n\
+               2025-12-17 09:00:05 door[3]: call from 192.0.2.3\n\
+               2025-12-17 09:00:06 door[4]: gone\n";
+    let replayed = replay(&*rule(text), log.as_bytes());
+    assert_eq!(replayed.failures, [(3, "192.0.2.1".to_owned()), (6, "192.0.2.3".to_owned())]);
+    assert_eq!(replayed.report.bans.len(), 2);
 }
 
 #[test]
