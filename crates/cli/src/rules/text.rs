@@ -37,7 +37,7 @@ fn one(rule: &ReplayedRule, top: usize, zone: Option<&Zone>) -> String {
     if let Some(reason) = &rule.looked_at.nothing {
         let _ = writeln!(text, "Nothing was evaluated. {}", safe(reason));
     }
-    text += &likely(rule);
+    text += &outcome(rule);
     let keys = &rule.keys;
     let _ = write!(text, "{}, {} tripped", count(keys.seen, "key"), separated(keys.tripped));
     if keys.undecided > 0 {
@@ -121,13 +121,96 @@ fn left_out(groups: &[LeftOutRules]) -> String {
     text
 }
 
-/// The likeliest outcome in a sentence, if only bounds are certain.
-fn likely(rule: &ReplayedRule) -> String {
+/// The outcome in a sentence; none of a rule that evaluated nothing.
+fn outcome(rule: &ReplayedRule) -> String {
+    if rule.looked_at.nothing.is_some() {
+        return String::new();
+    }
+    match rule.estimate {
+        Some(estimate) => likely(rule, estimate),
+        None => certain(rule),
+    }
+}
+
+/// The outcome that is certain, and how much is not.
+fn certain(rule: &ReplayedRule) -> String {
+    let RequestCounts { rejected, undecided, .. } = rule.requests;
+    let keys = rule.keys;
+    let more = match keys.undecided {
+        0 => String::new(),
+        more => format!("; of {} it cannot be told", count(more, "more key")),
+    };
+    let what = Happens::of(rule);
+    match keys.tripped {
+        0 if keys.undecided > 0 => {
+            format!(
+                "Of {} it cannot be told whether {}\n",
+                count(keys.undecided, "key"),
+                what.whether()
+            )
+        }
+        0 if undecided > 0 => String::new(),
+        0 => format!("{}\n", what.nothing()),
+        _ => match (what, rejected) {
+            (Happens::Rejected, 1..) => {
+                let times = count(rejected, "time");
+                let least = if undecided > 0 { "at least " } else { "" };
+                format!("{} would be rejected {least}{times}{more}\n", count(keys.tripped, "key"))
+            }
+            _ => format!("{} {}{more}\n", count(keys.tripped, "key"), what.happens()),
+        },
+    }
+}
+
+/// What a rule does to a key that trips it.
+#[derive(Clone, Copy)]
+enum Happens {
+    Rejected,
+    Banned,
+    Alerted,
+}
+
+impl Happens {
+    fn of(rule: &ReplayedRule) -> Self {
+        match &*rule.family {
+            "fail2ban" => Self::Banned,
+            "crowdsec" => Self::Alerted,
+            _ => Self::Rejected,
+        }
+    }
+
+    fn nothing(self) -> &'static str {
+        match self {
+            Self::Rejected => "No request would be rejected",
+            Self::Banned => "Nobody would be banned",
+            Self::Alerted => "There would be no alert",
+        }
+    }
+
+    fn happens(self) -> &'static str {
+        match self {
+            Self::Rejected => "would be rejected",
+            Self::Banned => "would be banned",
+            Self::Alerted => "would raise an alert",
+        }
+    }
+
+    fn whether(self) -> &'static str {
+        match self {
+            Self::Rejected => "it would be rejected",
+            Self::Banned => "it would be banned",
+            Self::Alerted => "it would raise an alert",
+        }
+    }
+}
+
+/// The likeliest outcome, if only bounds are certain.
+fn likely(rule: &ReplayedRule, estimate: Estimate) -> String {
     let RequestCounts { rejected: least, undecided, .. } = rule.requests;
-    let Some(Estimate { keys, rejected }) = rule.estimate else { return String::new() };
+    let Estimate { keys, rejected } = estimate;
     let most = separated(least + undecided);
     match (keys, undecided) {
-        (0, 0) => String::new(),
+        (0, 0) => "No request would be rejected\n".to_owned(),
         (0, _) => format!("Likely no request would be rejected (at most {most})\n"),
         (_, 0) => format!(
             "{} would be rejected {} for certain\n",
