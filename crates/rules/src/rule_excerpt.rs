@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::fail2ban;
 use crate::rule::Family;
+use crate::windows;
 
 /// The sections of a jail's text that are no jails.
 const SHARED_SECTIONS: [&str; 4] = ["DEFAULT", "INCLUDES", "Definition", "Init"];
@@ -58,6 +59,23 @@ impl RuleExcerpt {
         (found.text.len() < text.len()).then_some(found)
     }
 
+    /// The line of one of several limits, each of which is a line. Returns `None` if that is the
+    /// whole text, or if the text is in another language.
+    pub(crate) fn of_line(text: &str, number: usize, family: Option<Family>) -> Option<Self> {
+        let is_of_lines =
+            family.map_or_else(|| windows::looks_like(text), |family| family == Family::Windows);
+        if !is_of_lines {
+            return None;
+        }
+        let lines = windows::lines(text).filter(|words| !words.is_empty());
+        let start = lines.into_iter().nth(number)?.first()?.start;
+        let end = text[start..].find('\n').map_or(text.len(), |length| start + length);
+        let mut found = Self::whole(&text[start..end]);
+        let part = start..end;
+        found.parts = vec![part];
+        (found.text.len() < text.len()).then_some(found)
+    }
+
     /// Whether a place in the excerpt belongs to the rule alone.
     pub(crate) fn is_own(&self, place: &Range<usize>) -> bool {
         self.own.iter().any(|own| own.start <= place.start && place.end <= own.end)
@@ -94,5 +112,11 @@ mod tests {
         assert!(!excerpt.is_own(&(shared..shared + 1)), "a default of all jails");
         assert!(RuleExcerpt::of_jail("[a]\nfailregex = ^<HOST> 1", "a", None).is_none());
         assert!(RuleExcerpt::of_jail("limit 5 requests in 1m", "a", None).is_none());
+        let lines = "# a\nlimit 5 in 1m\n\n  limit 22 in 2m # b\n";
+        let excerpt = RuleExcerpt::of_line(lines, 1, None).expect("a line");
+        assert_eq!(excerpt.text, "limit 22 in 2m # b");
+        assert_eq!(&lines[excerpt.place_in_text(&(6..8))], "22");
+        assert!(RuleExcerpt::of_line("limit 5 in 1m", 0, None).is_none());
+        assert!(RuleExcerpt::of_line(text, 0, None).is_none());
     }
 }

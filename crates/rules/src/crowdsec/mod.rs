@@ -13,6 +13,7 @@ mod duration;
 mod evidence;
 mod expression;
 mod fields;
+mod filled_bucket;
 mod names;
 mod observer;
 mod profile;

@@ -9,12 +9,11 @@ use std::collections::{BTreeSet, VecDeque};
 use std::net::IpAddr;
 
 use foldhash::fast::FixedState;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 
 use super::blackhole::Blackhole;
-use super::bucket::Tokens;
-use super::expression::Fields;
-use super::observer::{CANCELS, FAILED, HAS_DISTINCT, TEXTS_BEFORE_FIELDS};
+use super::filled_bucket::{Bucket, BucketFields, BufferedEvent, DISTINCT_VALUE_BYTES, Pour};
+use super::observer::{CANCELS, FAILED, HAS_DISTINCT};
 use super::scenario::{BucketKind, Scenario, Scope};
 use super::subject::{Subject, subjects_of};
 use super::summary::{Place, Summary, alert_bytes};
@@ -28,36 +27,6 @@ const SLACK_NS: i64 = 3_600 * 1_000_000_000;
 
 /// The least number of events between two sweeps of expired buckets.
 const SWEEP_EVENTS_MIN: usize = 1 << 16;
-
-/// The memory of one distinct value in a bucket.
-const DISTINCT_VALUE_BYTES: usize = 8;
-
-/// An event in a bucket.
-#[derive(Debug)]
-struct BufferedEvent {
-    /// The number of the subject.
-    subject: u32,
-    /// The memory that an alert about the subject will take, in bytes; 0 if the subject is that of
-    /// the previous event.
-    alert_bytes: u32,
-    place: Place,
-    /// The values of [`Scenario::queue_fields`].
-    values: Box<[Box<[u8]>]>,
-}
-
-/// A bucket with at least one event.
-#[derive(Debug)]
-struct Bucket {
-    first_ns: i64,
-    /// The last event that was counted; `None` before the first.
-    last_ns: Option<i64>,
-    tokens: Option<Tokens>,
-    /// The number of events counted.
-    total: u64,
-    /// The numbers of the distinct values.
-    distinct_values: HashSet<u32, FixedState>,
-    queue: VecDeque<BufferedEvent>,
-}
 
 /// The replay of a scenario.
 ///
@@ -328,97 +297,5 @@ impl Replay for ScenarioReplay<'_> {
     fn finish(self: Box<Self>, decide: Option<&mut dyn FnMut(&Decision<'_>)>) -> RuleReport {
         let Self { scenario, keys, deadlines, summary, .. } = *self;
         summary.finish(scenario, &keys, deadlines.len(), decide)
-    }
-}
-
-impl Bucket {
-    fn new(kind: BucketKind, now_ns: i64) -> Self {
-        let tokens = match kind {
-            BucketKind::Leaky { capacity, leak_ns } => {
-                Some(Tokens::full(capacity, leak_ns, now_ns))
-            }
-            _ => None,
-        };
-        Self {
-            first_ns: now_ns,
-            last_ns: None,
-            tokens,
-            total: 0,
-            distinct_values: HashSet::default(),
-            queue: VecDeque::new(),
-        }
-    }
-
-    /// Removes the oldest event and returns the memory that it took.
-    fn drop_oldest(&mut self) -> usize {
-        let Some(mut oldest) = self.queue.pop_front() else { return 0 };
-        if let Some(next) = self.queue.front_mut().filter(|next| next.subject == oldest.subject) {
-            next.alert_bytes = std::mem::take(&mut oldest.alert_bytes);
-        }
-        oldest.bytes()
-    }
-
-    /// The memory of the bucket's events and distinct values.
-    fn bytes(&self) -> usize {
-        self.queue.iter().map(BufferedEvent::bytes).sum::<usize>()
-            + self.distinct_values.len() * DISTINCT_VALUE_BYTES
-    }
-}
-
-impl BufferedEvent {
-    fn bytes(&self) -> usize {
-        let values = self.values.iter().map(|value| size_of::<Box<[u8]>>() + value.len());
-        let line_of_ban = size_of::<(u32, u64)>();
-        size_of::<Self>() + line_of_ban + self.alert_bytes as usize + values.sum::<usize>()
-    }
-}
-
-/// An event on its way into a bucket.
-struct Pour<'e> {
-    subject: u32,
-    place: Place,
-    distinct: Option<u32>,
-    is_cancelling: bool,
-    values: Vec<Cow<'e, [u8]>>,
-}
-
-impl Pour<'_> {
-    fn buffered(&self, scenario: &Scenario) -> BufferedEvent {
-        debug_assert!(self.values.len() <= scenario.queue_fields.len() + TEXTS_BEFORE_FIELDS);
-        let values = self.values.iter().map(|value| Box::from(&value[..])).collect();
-        BufferedEvent { subject: self.subject, alert_bytes: 0, place: self.place, values }
-    }
-}
-
-/// The events of a bucket and the latest event, as the fields of an expression.
-struct BucketFields<'b> {
-    scenario: &'b Scenario,
-    queue: &'b VecDeque<BufferedEvent>,
-    values: &'b [Cow<'b, [u8]>],
-}
-
-impl BucketFields<'_> {
-    fn position(&self, field: usize) -> Option<usize> {
-        self.scenario.queue_fields.iter().position(|kept| *kept == field)
-    }
-}
-
-impl Fields for BucketFields<'_> {
-    fn value(&self, field: usize) -> Cow<'_, [u8]> {
-        let value = self.position(field).and_then(|position| self.values.get(position));
-        Cow::Borrowed(value.map_or(&b""[..], |value| value))
-    }
-
-    fn queue_length(&self) -> usize {
-        self.queue.len()
-    }
-
-    fn queue_value(&self, event: usize, field: usize) -> &[u8] {
-        let buffered = self.queue.get(event);
-        let value = self
-            .position(field)
-            .zip(buffered)
-            .and_then(|(position, buffered)| buffered.values.get(position));
-        value.map_or(b"", |value| value)
     }
 }

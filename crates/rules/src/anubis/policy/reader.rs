@@ -1,12 +1,11 @@
-//! Reads policies: YAML or JSON with `bots` and `thresholds`, or a list of rules alone.
+//! Reads the rules of a policy, with those that it imports.
 
-use std::collections::HashSet;
 use std::ops::Range;
-use std::sync::Arc;
 
 use weir_core::BoundedRegex;
 
-use super::cel::Expression;
+use super::super::cel::Expression;
+use super::{Action, Bot, Condition, IMPORTS_MAX, Policy, Threshold, action, file_name};
 use crate::error::{Reason, RuleError};
 use crate::files::RuleFiles;
 use crate::go_pattern;
@@ -15,9 +14,6 @@ use crate::yaml::{Yaml, YamlValue, documents};
 
 /// The most files that import each other.
 const DEPTH_MAX: usize = 16;
-
-/// The most imports of a policy.
-const IMPORTS_MAX: usize = 1_000;
 
 /// The most rules of a policy.
 const RULES_MAX: usize = 100_000;
@@ -32,155 +28,9 @@ const NOTES_MAX: usize = 20;
 const MISSING_IMPORT: &str =
     "the imported file is missing: save it beside the policy, or name its folder with --data-dir";
 
-/// The weight of a rule that does not say it.
-const ADJUSTMENT: i64 = 5;
-
-/// What happens to a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Action {
-    Allow,
-    Deny,
-    Challenge,
-    /// A page for tests, in place of the answer.
-    Benchmark,
-    /// Adds this to the weight of the request.
-    Weigh(i64),
-    /// What the rules of an imported file do that is missing.
-    Import,
-}
-
-/// A rule about requests.
-#[derive(Debug)]
-pub(super) struct Bot {
-    pub(super) name: String,
-    pub(super) action: Action,
-    /// What a request has to fulfil.
-    pub(super) conditions: Vec<Condition>,
-    /// The reason why the rule cannot be evaluated on a log.
-    pub(super) obstacle: Option<Reason>,
-}
-
-#[derive(Debug)]
-pub(super) enum Condition {
-    Path(BoundedRegex),
-    /// A header by its name; without an expression, it has to be sent.
-    Header(String, Option<BoundedRegex>),
-    Addresses(Networks),
-    All(Vec<Expression>),
-    Any(Vec<Expression>),
-}
-
-/// A rule about weights.
-#[derive(Debug)]
-pub(super) struct Threshold {
-    pub(super) name: String,
-    pub(super) action: Action,
-    pub(super) condition: Condition,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Policy {
-    pub(super) bots: Vec<Bot>,
-    pub(super) thresholds: Vec<Threshold>,
-    pub(super) notes: Vec<RuleError>,
-}
-
-/// Whether a text has rules of Anubis.
-pub(crate) fn looks_like(text: &str) -> bool {
-    // The value of a key, which may be in quotation marks.
-    let value = |line: &str, key: &str| {
-        let rest = line.split_once(key)?.1.trim_start_matches(['"', '\'']);
-        let value = rest.trim_start().strip_prefix(':')?.trim_start_matches([' ', '"', '\'']);
-        Some(value.to_owned())
-    };
-    let has_action = |line: &str| {
-        let action = value(line, "action").unwrap_or_default();
-        let end = action.find(|next: char| !next.is_ascii_uppercase() && next != '_');
-        self::action(&action[..end.unwrap_or(action.len())]).is_some()
-    };
-    let imports = |line: &str| {
-        let path = value(line, "import").unwrap_or_default();
-        let path = path.split(['"', '\'', ' ', '}']).next().unwrap_or_default();
-        path.starts_with("(data)") || path.ends_with(".yaml") || path.ends_with(".yml")
-    };
-    let tests =
-        ["user_agent_regex", "path_regex", "headers_regex", "remote_addresses", "expression"];
-    let is_test = |line: &str| tests.iter().any(|key| value(line, key).is_some());
-    text.lines().any(imports) || text.lines().any(has_action) && text.lines().any(is_test)
-}
-
-/// Looks up the files that a policy imports, and those that these import. Returns the names of those
-/// that are missing.
-pub(crate) fn missing_files(
-    text: &str,
-    find: &mut dyn FnMut(&str) -> Option<Arc<str>>,
-) -> Vec<String> {
-    let (mut seen, mut missing) = (HashSet::new(), Vec::new());
-    let mut texts: Vec<Arc<str>> = vec![Arc::from(text)];
-    while let Some(text) = texts.pop() {
-        // What is not well formed is refused when it is read.
-        let parsed = documents(&text).unwrap_or_default();
-        let bots = parsed.first().map(|first| first.member("bots").unwrap_or(first).items());
-        let imports = bots.unwrap_or_default().iter().filter_map(|item| item.member("import"));
-        for name in imports.filter_map(|import| import.scalar().map(file_name)) {
-            if seen.len() >= IMPORTS_MAX || !seen.insert(name.to_owned()) {
-                continue;
-            }
-            match find(name) {
-                Some(text) => texts.push(text),
-                None => missing.push(name.to_owned()),
-            }
-        }
-    }
-    missing
-}
-
-fn file_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or_default()
-}
-
-fn action(text: &str) -> Option<Action> {
-    Some(match text {
-        "ALLOW" => Action::Allow,
-        "DENY" => Action::Deny,
-        "CHALLENGE" => Action::Challenge,
-        "DEBUG_BENCHMARK" => Action::Benchmark,
-        "WEIGH" => Action::Weigh(ADJUSTMENT),
-        _ => return None,
-    })
-}
-
-impl Policy {
-    /// Reads a policy.
-    ///
-    /// # Errors
-    /// If it is not well formed, or has no rule.
-    pub(super) fn parse(text: &str, files: &RuleFiles) -> Result<Self, RuleError> {
-        let documents = documents(text)?;
-        let first = documents.first().ok_or_else(|| RuleError::new(0..0, "the policy is empty"))?;
-        let mut reader = Reader { files, policy: Self::default(), imports: 0, imported_bytes: 0 };
-        let bots = first.member("bots").unwrap_or(first);
-        reader.read_bots(bots.items(), &Place::default(), 0)?;
-        for threshold in first.member("thresholds").map_or(&[][..], Yaml::items) {
-            let threshold = reader.threshold(threshold)?;
-            reader.policy.thresholds.push(threshold);
-        }
-        if reader.policy.bots.is_empty() && reader.policy.thresholds.is_empty() {
-            let message = "the policy has no rule: write `bots:` and a list of rules with `name`, \
-                           `action` and what they match";
-            return Err(RuleError::new(bots.range.clone(), message));
-        }
-        if first.member("dnsbl").and_then(Yaml::scalar) == Some("true") {
-            let message = "`dnsbl` asks the network, so what it denies is not known from a log";
-            reader.note(RuleError::new(first.range.start..first.range.start, message));
-        }
-        Ok(reader.policy)
-    }
-}
-
 /// Where rules stand: in the text itself, or in a file that it imports.
 #[derive(Debug, Default)]
-struct Place<'t> {
+pub(super) struct Place<'t> {
     /// The name and the text of the file, and the import in the text.
     imported: Option<(&'t str, &'t str, Range<usize>)>,
 }
@@ -198,21 +48,21 @@ impl Place<'_> {
     }
 }
 
-struct Reader<'f> {
-    files: &'f RuleFiles,
-    policy: Policy,
-    imports: usize,
-    imported_bytes: usize,
+pub(super) struct Reader<'f> {
+    pub(super) files: &'f RuleFiles,
+    pub(super) policy: Policy,
+    pub(super) imports: usize,
+    pub(super) imported_bytes: usize,
 }
 
 impl Reader<'_> {
-    fn note(&mut self, note: RuleError) {
+    pub(super) fn note(&mut self, note: RuleError) {
         if self.policy.notes.len() < NOTES_MAX {
             self.policy.notes.push(note);
         }
     }
 
-    fn read_bots(
+    pub(super) fn read_bots(
         &mut self,
         items: &[Yaml],
         place: &Place<'_>,
@@ -400,7 +250,7 @@ impl Reader<'_> {
         }
     }
 
-    fn threshold(&self, item: &Yaml) -> Result<Threshold, RuleError> {
+    pub(super) fn threshold(&self, item: &Yaml) -> Result<Threshold, RuleError> {
         let place = Place::default();
         let name = item.member("name").and_then(Yaml::scalar).unwrap_or("threshold").to_owned();
         let action = self.action(item, &place)?;
