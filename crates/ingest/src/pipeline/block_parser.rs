@@ -87,6 +87,11 @@ impl BlockParser {
         self.readers.iter().flatten()
     }
 
+    /// Drops the readers with the values that they remember. Each is made again when it is needed.
+    pub(super) fn forget(&mut self) {
+        self.readers.clear();
+    }
+
     /// Reads a block. The first part is in the block's own format; the others, if any, are in the
     /// order of the companions. Returns the block unless the remaining work needs it.
     pub(super) fn parse(&mut self, job: Job) -> (Vec<PartRead>, RemainingWork, Option<Block>) {

@@ -77,6 +77,10 @@ impl<F: Fold> Product for Columns<'_, F> {
         self.parser.readers().any(BlockReader::is_large) || self.data.must_pause()
     }
 
+    fn rest(&mut self) {
+        self.parser.forget();
+    }
+
     fn fail_sources(&self) {
         fail(&self.data.sources());
         self.data.cancel_sources();

@@ -36,6 +36,9 @@ pub(super) trait Product {
         false
     }
 
+    /// Frees what only the parsing of the next block needs. The worker has no parsed block.
+    fn rest(&mut self) {}
+
     /// Ends the sources, because this worker has failed.
     fn fail_sources(&self);
 }

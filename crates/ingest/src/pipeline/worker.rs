@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use weir_core::Block;
 use weir_observe::mark;
@@ -22,7 +22,13 @@ pub(super) struct Worker<P: Product> {
     /// The buffer that it pulls blocks into.
     buffer: Option<Vec<u8>>,
     clock: Arc<StageClock>,
+    /// Whether it has memory that it can free while no block comes.
+    may_rest: bool,
 }
+
+/// A worker that gets no block for this time frees what it remembers, which may be 64 MiB for each
+/// format.
+const REST_AFTER: Duration = Duration::from_secs(2);
 
 /// The most blocks that a worker parses before it may append them. The queue's bound does not
 /// include parsed blocks, so they need their own. A few even out differences in parse time.
@@ -38,7 +44,7 @@ struct PendingBlock<T> {
 impl<P: Product> Worker<P> {
     pub(super) fn new(queue: &Arc<BlockQueue>, clock: &Arc<StageClock>, product: P) -> Self {
         let (queue, clock) = (queue.clone(), clock.clone());
-        Self { queue, product, parsed: VecDeque::new(), buffer: None, clock }
+        Self { queue, product, parsed: VecDeque::new(), buffer: None, clock, may_rest: false }
     }
 
     /// Works until the queue ends.
@@ -53,8 +59,10 @@ impl<P: Product> Worker<P> {
             let oldest = self.parsed.front().map(|pending| pending.place.ticket);
             let waited = if oldest.is_none() { Stage::WaitForBlocks } else { Stage::WaitToAppend };
             self.clock.begin_wait(waited, now);
-            let task = self.queue.next_task(oldest, self.must_append());
+            let rest_after = self.may_rest.then_some(REST_AFTER);
+            let task = self.queue.next_task(oldest, self.must_append(), rest_after);
             now = self.clock.add(waited, now);
+            self.may_rest = !matches!(task, Task::Rest);
             now = match task {
                 Task::Parse(mut ticket) => {
                     now = self.read(&mut ticket, now);
@@ -67,6 +75,11 @@ impl<P: Product> Worker<P> {
                 Task::TakeTurn => {
                     self.take_turn();
                     self.clock.add(Stage::Append, now)
+                }
+                Task::Rest => {
+                    self.product.rest();
+                    self.buffer = None;
+                    now
                 }
                 Task::End => return,
             };

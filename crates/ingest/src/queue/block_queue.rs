@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 use weir_sync::{Condition, Lock};
@@ -158,8 +159,15 @@ impl BlockQueue {
 
     /// Waits for the next task of a worker. `oldest` is the ticket of the oldest block that the
     /// worker has parsed and not appended. With `must_append` the worker gets no block to parse
-    /// before it has appended one.
-    pub(crate) fn next_task(&self, oldest: Option<u64>, must_append: bool) -> Task {
+    /// before it has appended one. If it has none to append, and no block comes for `rest_after`, its
+    /// task is to rest.
+    pub(crate) fn next_task(
+        &self,
+        oldest: Option<u64>,
+        must_append: bool,
+        rest_after: Option<Duration>,
+    ) -> Task {
+        let rest_at = rest_after.filter(|_| oldest.is_none()).map(|after| Instant::now() + after);
         let mut state = self.state.lock();
         loop {
             if state.is_aborted {
@@ -178,7 +186,11 @@ impl BlockQueue {
             if state.is_closing && oldest.is_none() {
                 return Task::End;
             }
-            state = self.work.wait(state);
+            state = match rest_at.map(|at| at.saturating_duration_since(Instant::now())) {
+                Some(Duration::ZERO) => return Task::Rest,
+                Some(rest) => self.work.wait_timeout(state, rest),
+                None => self.work.wait(state),
+            };
         }
     }
 
@@ -261,5 +273,22 @@ impl fmt::Debug for BlockQueue {
             .debug_struct("BlockQueue")
             .field("queue_bytes_max", &bytes_max)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_rests_after_a_time_without_blocks() {
+        let queue = BlockQueue::new(1 << 20, 1);
+        let (after, begun) = (Duration::from_millis(20), Instant::now());
+        assert!(matches!(queue.next_task(None, false, Some(after)), Task::Rest));
+        assert!(begun.elapsed() >= after);
+        // It appends first what it has parsed.
+        assert!(matches!(queue.next_task(Some(0), true, Some(Duration::ZERO)), Task::TakeTurn));
+        queue.close_when_idle();
+        assert!(matches!(queue.next_task(None, false, Some(after)), Task::End));
     }
 }

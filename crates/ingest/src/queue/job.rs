@@ -74,6 +74,8 @@ pub(crate) enum Task {
     Pull(Box<dyn PullSource>),
     /// Append the oldest block that this worker has parsed: it is its turn.
     TakeTurn,
+    /// Free what only the parsing of the next block needs: none has come for a while.
+    Rest,
     /// Stop: no more blocks will be pushed.
     End,
 }

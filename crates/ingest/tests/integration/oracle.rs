@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 use weir_core::{BlockLimits, Evaluation, Fold, Format, ReadCounts};
@@ -178,6 +179,21 @@ fn strip_hex(value: &mut Value) {
 fn a_report_agrees_with_the_oracle() {
     let log = generated(6 << 20);
     compare(&log, &report(&[&log], 2, BlockLimits::default(), &Query::default()), |_| true);
+}
+
+/// Meanwhile the parsers forget what they remember of the values.
+#[test]
+fn a_pause_changes_no_report() {
+    let log = generated(6 << 20);
+    let report = report_of(2, BlockLimits::default(), &Query::default(), |mut writer| {
+        for piece in log.chunks(log.len() / 2) {
+            writer.write_all(piece).expect("the pipeline takes it");
+            // Longer than they wait for the next block.
+            std::thread::sleep(Duration::from_millis(2_500));
+        }
+        writer
+    });
+    compare(&log, &report, |_| true);
 }
 
 #[test]
