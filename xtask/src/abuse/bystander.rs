@@ -20,8 +20,9 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// The most that 99 of 100 requests may take, unless the machine is busy.
 const P99_MAX: Duration = Duration::from_millis(50);
 
-/// Then they may take this many times as long as those to a server that is not attacked.
-const CONTROL_RATIO: u32 = 3;
+/// Then they may take this many times as long as those to a server that is not attacked. On a machine
+/// with load 20, of a few hundred requests, the slowest took three times as long as the slowest of others.
+const CONTROL_RATIO: u32 = 10;
 
 /// Asks for a small file again and again, each time on a new connection, in turn of the server under
 /// attack and of another one. Both wait for the processors of a busy machine.

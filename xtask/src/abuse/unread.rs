@@ -49,7 +49,7 @@ pub(super) fn run(setting: &Setting) -> Outcome<Verdict> {
     let server = Server::start_with(&setting.weir, &arguments.concat())?;
     let session = server.session.clone().ok_or("the server printed no session")?;
     let report = format!("/api/sessions/{session}/report");
-    let export = format!("/api/sessions/{session}/export?where=status%3D999");
+    let export = format!("/api/sessions/{session}/export?format=csv&where=status%3D999");
     while !is_read(&server, &report)? {}
     let wait_max = |path: &str| -> Outcome<Duration> {
         let waits = (0..ALONE).map(|_| wait(&server, path)).collect::<Outcome<Vec<_>>>()?;
