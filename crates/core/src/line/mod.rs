@@ -30,9 +30,11 @@
 //! leave one at the end after a crash. A byte order mark of UTF-8 there is no part of a line
 //! either: it begins a text, which others may precede if files were joined.
 
+mod short_equal;
 mod short_memchr;
 mod structural_index;
 
+pub(crate) use short_equal::is_equal;
 pub(crate) use short_memchr::short_memchr;
 pub(crate) use structural_index::{IndexedLine, StructuralIndex};
 

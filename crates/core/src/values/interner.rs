@@ -26,8 +26,9 @@ use std::hash::{BuildHasher, Hasher};
 use foldhash::fast::RandomState;
 
 use super::prefetch::{CACHE_LINE_BYTES, prefetch};
-use super::short_values::{is_equal, word};
+use super::short_values::word;
 use crate::column::ABSENT;
+use crate::line::is_equal;
 
 /// The values of one field that a reader has met. Each has a dense id that belongs to the reader,
 /// from 1 on.

@@ -66,7 +66,7 @@ fn reading(program: LineProgram) -> Reading {
         [value] if program.prefix.is_empty() && value.end == End::Line => {
             Reading::Whole(value.sink.clone())
         }
-        _ => Reading::Parts(program),
+        _ => Reading::Parts(Box::new(program)),
     }
 }
 

@@ -204,15 +204,29 @@ impl JsonProgram {
         let mut last_group = None;
         for index in found.entries() {
             let (entry, Some(span)) = (&self.entries[index], found.get(index)) else { continue };
+            let is_first = Some(entry.group) != last_group;
+            let copy = self.copies[index];
+            let has_escapes = |text: &[u8]| object.has_escapes && memchr(b'\\', text).is_some();
+            // Most members are fields of their own, whose values have no form.
+            if let Reading::Whole(Sink::Extra(extra)) = entry.reading
+                && copy.is_none()
+            {
+                if is_first {
+                    let text = span.of(line);
+                    let value = if has_escapes(text) { decoded.decode(text) } else { text };
+                    record.set_extra(extra, value);
+                    last_group = (entry.group != ALONE).then_some(entry.group).or(last_group);
+                }
+                continue;
+            }
             let is_void = span.is_empty() && entry.reading.needs_value();
             let is_skipped = matches!(entry.reading, Reading::Whole(Sink::Skip));
-            let is_read = Some(entry.group) != last_group && !is_void && !is_skipped;
-            let copy = self.copies[index];
+            let is_read = is_first && !is_void && !is_skipped;
             if !is_read && copy.is_none() {
                 continue;
             }
             let value = match span.of(line) {
-                text if object.has_escapes && memchr(b'\\', text).is_some() => decoded.decode(text),
+                text if has_escapes(text) => decoded.decode(text),
                 text => text,
             };
             if let Some(extra) = copy {

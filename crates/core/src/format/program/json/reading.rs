@@ -9,7 +9,8 @@ use crate::value::is_method;
 #[derive(Debug, Clone)]
 pub(in crate::format) enum Reading {
     Whole(Sink),
-    Parts(LineProgram),
+    /// In a box, so that the entries of a format, of which most are whole, stand close together.
+    Parts(Box<LineProgram>),
 }
 
 impl Reading {

@@ -26,6 +26,9 @@ pub(in crate::format) struct FoundValues {
     client_text: Option<usize>,
     /// From the first to the last member without an entry.
     others: Option<(usize, usize)>,
+    /// For each node of the keys the one that came after it in an earlier line. The objects of a log mostly
+    /// have the same members in the same order.
+    next_nodes: Vec<u32>,
 }
 
 /// The value of a key that is that of an entry in another case.
@@ -58,7 +61,8 @@ impl FoundValues {
         }
         self.spans.resize(entries, Span::NONE);
         self.last.resize(entries, Span::NONE);
-        syntax.scan(line, &mut Finder { line, keys, found: self })
+        self.next_nodes.resize(keys.len(), 0);
+        syntax.scan(line, &mut Finder { line, keys, last: 0, found: self })
     }
 
     /// The value of an entry.
@@ -216,12 +220,27 @@ fn ones(words: &[u64]) -> impl Iterator<Item = usize> {
 struct Finder<'a> {
     line: &'a [u8],
     keys: &'a Keys,
+    /// The node of the last member that has one.
+    last: usize,
     found: &'a mut FoundValues,
 }
 
 impl MemberSink for Finder<'_> {
     fn below(&mut self, object: Place, key: &[u8]) -> Place {
-        self.keys.below(object, key)
+        let place = self.keys.below(object, key);
+        if let Place::Node(node) = place {
+            self.found.next_nodes[self.last] = node as u32;
+            self.last = node;
+        }
+        place
+    }
+
+    #[inline]
+    fn expected(&mut self, object: Place, text: &[u8]) -> Option<(Place, usize)> {
+        let node = self.found.next_nodes[self.last] as usize;
+        let length = self.keys.length_at_start(node, object, text)?;
+        self.last = node;
+        Some((Place::Node(node), length))
     }
 
     fn take(&mut self, place: Place, scalar: Span, member: usize) {
@@ -238,6 +257,64 @@ impl MemberSink for Finder<'_> {
     fn take_null(&mut self, place: Place) {
         if let Some(entry) = self.keys.entry(place) {
             self.found.nulls[entry / 64] |= 1 << (entry % 64);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::FoundValues;
+    use crate::format::program::keyed::{Keys, MemberSyntax};
+
+    const PATHS: [&str; 8] = ["a", "ab", "a.b", "b", "B", "long_key_of_a_log", "c.d.e", "\""];
+
+    const KEYS: [&str; 11] =
+        ["a", "ab", "b", "B", "A", "c", "d", "e", "a.b", "c.d.e", "long_key_of_a_log"];
+
+    /// An object whose keys are like those of [`PATHS`], some with escapes, in any order.
+    fn object() -> impl Strategy<Value = String> {
+        let key = prop_oneof![
+            8 => prop::sample::select(&KEYS[..]),
+            1 => prop::sample::select(&["\\u0061", "a\\u0062", "\\\"", ""][..]),
+        ];
+        let scalar =
+            prop_oneof![Just("1".to_owned()), Just("\"x\"".to_owned()), Just("null".to_owned())];
+        let members = |value: BoxedStrategy<String>| {
+            prop::collection::vec((key.clone(), value), 0..6).prop_map(|members| {
+                let member = |(key, value): &(&str, String)| format!("\"{key}\":{value}");
+                format!("{{{}}}", members.iter().map(member).collect::<Vec<_>>().join(","))
+            })
+        };
+        let inner = members(scalar.clone().boxed()).boxed();
+        let middle = members(prop_oneof![scalar.clone(), inner].boxed()).boxed();
+        members(prop_oneof![scalar, middle].boxed())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn what_was_read_before_changes_nothing(lines in prop::collection::vec(object(), 1..8)) {
+            let keys = Keys::new(PATHS.into_iter());
+            let mut reused = FoundValues::default();
+            for line in &lines {
+                let mut fresh = FoundValues::default();
+                let of = |found: &mut FoundValues| {
+                    let scanned =
+                        found.scan(MemberSyntax::Json, line.as_bytes(), &keys, PATHS.len());
+                    let end = scanned.expect("an object").end;
+                    found.settle(line.as_bytes(), |entry| entry == 1);
+                    let values: Vec<_> = (0..PATHS.len())
+                        .map(|entry| (found.get(entry), found.has_key(entry)))
+                        .collect();
+                    let repeated: Vec<_> = std::iter::from_fn(|| found.take_repeated()).collect();
+                    let others = found.others(line.as_bytes()).map(<[u8]>::to_vec);
+                    (end, values, repeated, others)
+                };
+                prop_assert_eq!(of(&mut reused), of(&mut fresh));
+            }
         }
     }
 }

@@ -9,6 +9,9 @@
 
 use memchr::memchr;
 
+use super::string_end::string_end;
+use crate::line::is_equal;
+
 /// A tree of keys. A key that is not in it stands for one that differs in ASCII case only, like the names of
 /// headers.
 ///
@@ -32,6 +35,8 @@ struct Node {
     twin: usize,
     /// The entry whose path ends here.
     entry: Option<usize>,
+    /// Whether the key stands in a line as it is, without escapes. Not so for the root.
+    is_plain: bool,
 }
 
 /// The place of a value in the tree.
@@ -86,7 +91,9 @@ impl Keys {
         let node = self.nodes.len();
         let slot = &mut self.slots[slot(parent, key.as_bytes())];
         let next = std::mem::replace(slot, node);
-        self.nodes.push(Node { parent, key: key.as_bytes().into(), next, twin, entry: None });
+        let is_plain = string_end(key.as_bytes()) == key.len();
+        let key = key.as_bytes().into();
+        self.nodes.push(Node { parent, key, next, twin, entry: None, is_plain });
         node
     }
 
@@ -116,7 +123,7 @@ impl Keys {
         while at > 0 {
             let node = &self.nodes[at];
             if node.parent == parent && node.key.len() == key.len() {
-                if *node.key == *key {
+                if is_equal(&node.key, key) {
                     return Some(Place::Node(at));
                 }
                 if node.key.eq_ignore_ascii_case(key) {
@@ -142,6 +149,29 @@ impl Keys {
             key.split(|byte| *byte == b'.').try_fold(place, |place, part| self.step(place, part))
         });
         found.unwrap_or(Place::Unknown)
+    }
+
+    /// The number of nodes.
+    pub(in crate::format) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The length of a node's key, if the node is directly below `place` and a text begins with the key
+    /// and a quote. No other node below the place has this key.
+    #[inline]
+    pub(in crate::format) fn length_at_start(
+        &self,
+        node: usize,
+        place: Place,
+        text: &[u8],
+    ) -> Option<usize> {
+        let Node { parent, key, is_plain, .. } = self.nodes.get(node)?;
+        let length = key.len();
+        let is_it = *is_plain
+            && place == Place::Node(*parent)
+            && text.get(length) == Some(&b'"')
+            && is_equal(&text[..length], key);
+        is_it.then_some(length)
     }
 
     /// The entry whose path ends at a place.

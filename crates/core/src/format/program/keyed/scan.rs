@@ -46,6 +46,12 @@ pub(in crate::format) trait MemberSink {
     /// The place of the member `key` of an object. `key` is as it is in the line, with escapes.
     fn below(&mut self, object: Place, key: &[u8]) -> Place;
 
+    /// The place of the next member of an object and the length of its key, if the sink expects a key
+    /// with which `text`, all after its opening quote, begins. The closing quote must follow.
+    fn expected(&mut self, _object: Place, _text: &[u8]) -> Option<(Place, usize)> {
+        None
+    }
+
     /// Takes a scalar: the text between its quotes, or a number, `true` or `false`. `member` is the
     /// offset of the last key before it.
     fn take(&mut self, place: Place, scalar: Span, member: usize);
@@ -197,10 +203,19 @@ impl<S: MemberSink> Scanner<'_, S> {
                 return Err(self.fault("expected a key in quotes"));
             }
             let key_at = self.at;
-            let key = self.string()?.of(self.line);
+            let expected = self.sink.expected(place, &self.line[key_at + 1..]);
+            let member = match expected {
+                Some((member, length)) => {
+                    self.at += length + 2;
+                    member
+                }
+                None => {
+                    let key = self.string()?.of(self.line);
+                    self.sink.below(place, key)
+                }
+            };
             self.expect(b':', "expected `:` after the key")?;
             self.member = key_at;
-            let member = self.sink.below(place, key);
             self.skip_space();
             match self.peek() {
                 Some(b',' | b'}') => self.sink.take_null(member),
