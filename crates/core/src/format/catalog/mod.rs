@@ -7,8 +7,7 @@
 //! A format that a notation can describe needs no code: only a file, its line in the list of files,
 //! and its samples. The position in the list is its rank in detection.
 
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use super::compiled::Format;
 use super::notation;
@@ -236,20 +235,20 @@ pub fn format_notes() -> &'static [FormatNotes] {
 /// The known formats that detection tries, in the same order; with a wrapper, those that can stand
 /// inside it, each in it.
 pub(super) fn detected_formats(wrapper: Option<Wrapper>) -> &'static [Arc<Format>] {
-    /// Compiled once, since a directory may have thousands of logs to detect.
-    static DETECTED: LazyLock<HashMap<Option<Wrapper>, Vec<Arc<Format>>>> = LazyLock::new(|| {
-        let wrappers = Wrapper::ALL.into_iter().map(Some).chain([None]);
-        let formats = |wrapper: Option<Wrapper>| {
-            let detected = KNOWN.iter().zip(NOTES.iter()).filter(|(_, notes)| notes.is_detected);
-            let wrapped = detected.filter_map(|(format, _)| match wrapper {
-                Some(wrapper) => format.wrapped_in(wrapper),
-                None => Some(format.clone()),
-            });
-            wrapped.map(Arc::new).collect()
-        };
-        wrappers.map(|wrapper| (wrapper, formats(wrapper))).collect()
-    });
-    DETECTED.get(&wrapper).map_or(&[], Vec::as_slice)
+    /// Compiled once, since a directory may have thousands of logs to detect, and those in a wrapper when
+    /// it is first met.
+    static DETECTED: [OnceLock<Vec<Arc<Format>>>; 1 + Wrapper::ALL.len()] =
+        [const { OnceLock::new() }; 1 + Wrapper::ALL.len()];
+    let at = |wrapper| Wrapper::ALL.iter().position(|one| *one == wrapper);
+    let index = wrapper.and_then(at).map_or(0, |at| at + 1);
+    DETECTED[index].get_or_init(|| {
+        let detected = KNOWN.iter().zip(NOTES.iter()).filter(|(_, notes)| notes.is_detected);
+        let formats = detected.filter_map(|(format, _)| match wrapper {
+            Some(wrapper) => format.wrapped_in(wrapper),
+            None => Some(format.clone()),
+        });
+        formats.map(Arc::new).collect()
+    })
 }
 
 /// The formats of [`detected_formats`] in whose lines clients choose the user, for logs that are known to
