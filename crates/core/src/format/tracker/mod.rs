@@ -25,12 +25,16 @@
 //! | detected or forced | yes | that one, and those that directives bring |
 //! | given up after 16 MiB | yes | the placeholder, unless drift finds one later |
 
+mod block_formats;
+mod choice;
 mod drift;
 mod sampler;
 mod year;
 
 use std::sync::Arc;
 
+pub use self::block_formats::{BlockFormats, FormatFinding, FormatSpan};
+pub use self::choice::{FormatChoice, TrackerOptions};
 use self::year::YearOrder;
 pub(super) use self::year::reference_of_year;
 pub use self::year::with_log_year;
@@ -38,93 +42,11 @@ pub use self::year::with_log_year;
 use self::drift::{FormatChange, FormatDrift};
 use super::companions::{add_error_logs, companions_of, detected_max, known_companions};
 use super::compiled::line_options::{LineOptions, with_options};
-use super::compiled::{Format, YearOrigin, YearReference};
+use super::compiled::{Format, YearOrigin};
 use super::detect::{best_of, matching_formats};
 use super::placeholder::placeholder;
 use super::read::followed_format::FollowedFormat;
 use crate::schema::RecordKind;
-
-/// How the format of a source is chosen.
-///
-/// # Examples
-///
-/// ```
-/// use std::sync::Arc;
-/// use weir_core::{Format, FormatChoice, FormatTracker, TrackerOptions};
-///
-/// let format = Arc::new(Format::parse("$remote_addr $status")?);
-/// let forced = FormatChoice::Forced(format.clone());
-/// let tracker = FormatTracker::new(forced, TrackerOptions::default(), 0);
-/// assert!(tracker.is_decided() && Arc::ptr_eq(tracker.format(), &format));
-/// # Ok::<(), weir_core::FormatError>(())
-/// ```
-#[derive(Debug, Clone)]
-pub enum FormatChoice {
-    /// The known format that matches most of the first lines.
-    ///
-    /// See [`crate::detect`] for the rule.
-    Detect,
-    /// This format.
-    ///
-    /// Lines that are not in it are unparsed. Directives and years are followed as in a detected
-    /// one.
-    Forced(Arc<Format>),
-    /// This format, as if it had been detected: lines that are not in it may be in others.
-    ///
-    /// For a log that continues another one.
-    Known {
-        /// The format.
-        format: Arc<Format>,
-        /// Formats of other lines that are known already; those after the seventh are ignored.
-        companions: Vec<Arc<Format>>,
-    },
-    /// As `Detect`, with options for all lines.
-    DetectWith(Arc<LineOptions>),
-    /// None, because the lines are not read as records. No time is spent on a search.
-    Unread,
-}
-
-impl FormatChoice {
-    /// The options of all lines, if there are some.
-    pub fn line_options(&self) -> Option<Arc<LineOptions>> {
-        match self {
-            Self::Detect | Self::Unread => None,
-            Self::DetectWith(options) => Some(options.clone()),
-            Self::Forced(format) | Self::Known { format, .. } => format.line_options().cloned(),
-        }
-    }
-}
-
-/// The knowledge that a [`FormatTracker`] has of its source beforehand.
-///
-/// The default is for a file whose age is not known: the clock decides the year, and the format
-/// stays.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct TrackerOptions {
-    /// The time that determines the year of times without one; without it the current time does, and
-    /// a stated year, [`LineOptions::year`], comes before it.
-    pub year: Option<YearReference>,
-    /// Whether the format is detected again after lines no longer match it, as in a feed that
-    /// several senders may reach. A forced format is kept.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use weir_core::{FormatChoice, FormatTracker, TrackerOptions};
-    ///
-    /// let options = TrackerOptions { watches_drift: true, ..TrackerOptions::default() };
-    /// let mut tracker = FormatTracker::new(FormatChoice::Detect, options, 0);
-    /// let common = "192.0.2.7 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 5";
-    /// tracker.track(format!("{common}\n").as_bytes(), 0);
-    /// assert_eq!(tracker.format().name(), "COMMON");
-    ///
-    /// let combined = format!("{common} \"-\" \"curl/8.0\"\n").repeat(20);
-    /// let formats = tracker.track(combined.as_bytes(), 0);
-    /// assert!(formats.findings[0].is_change);
-    /// assert_eq!(tracker.format().name(), "COMBINED");
-    /// ```
-    pub watches_drift: bool,
-}
 
 /// Follows the format of one source, block by block.
 ///
@@ -183,66 +105,6 @@ enum State {
     Unknown(Arc<Format>, usize),
     /// Detected or forced.
     Known(FollowedFormat),
-}
-
-/// The formats of one block's lines.
-///
-/// To read the block, split it at the starts of the spans after the first ([`crate::Block::split`])
-/// and read each piece with a [`crate::BlockReader`] of its format.
-///
-/// # Examples
-///
-/// ```
-/// use weir_core::{Block, FormatChoice, FormatTracker, TrackerOptions, format_by_name};
-///
-/// let w3c = FormatChoice::Forced(format_by_name("W3C").unwrap().into());
-/// let mut tracker = FormatTracker::new(w3c, TrackerOptions::default(), 0);
-/// let block = Block::new(b"#Fields: time c-ip\n09:03:01 ::1\n#Fields: c-ip\n::1\n".to_vec());
-/// let formats = tracker.track(block.bytes(), 0);
-/// let starts = formats.spans.iter().skip(1).map(|span| span.start);
-/// let pieces = block.split(starts);
-/// assert_eq!(pieces.len(), formats.spans.len());
-/// assert_eq!(pieces[1].bytes(), b"#Fields: c-ip\n::1\n");
-/// ```
-#[derive(Debug)]
-pub struct BlockFormats {
-    /// The parts of the block, in order; never empty, and the first starts at 0.
-    pub spans: Vec<FormatSpan>,
-    /// Formats that were detected in this block, in order.
-    ///
-    /// Usually none. The first is the detection, a later one a drift.
-    pub findings: Vec<FormatFinding>,
-}
-
-/// A part of a block whose lines have one format.
-///
-/// It ends at the start of the next span, or with the block.
-#[derive(Debug)]
-pub struct FormatSpan {
-    /// The offset in the block, a start of a line.
-    pub start: usize,
-    /// The format from there on.
-    pub format: Arc<Format>,
-    /// The formats in which lines that do not match it are to be tried, in this order; at most
-    /// seven.
-    ///
-    /// Of a forced format none. See [`crate::BlockReader::read_leaving`].
-    pub companions: Arc<[Arc<Format>]>,
-}
-
-/// A format that was detected.
-///
-/// For a message to the user: which format was found, and how sure that is.
-#[derive(Debug)]
-pub struct FormatFinding {
-    /// The offset in the block of the first line in this format.
-    pub start: usize,
-    /// The format.
-    pub format: Arc<Format>,
-    /// The share of the examined lines that match it, 0 to 1.
-    pub parsed_share: f64,
-    /// Whether the source had another format before.
-    pub is_change: bool,
 }
 
 /// After this many bytes without a format, whatever the size of their blocks, the source is not a
