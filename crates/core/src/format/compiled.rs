@@ -9,6 +9,7 @@
 
 pub(super) mod client_choice;
 pub(super) mod line_options;
+mod records;
 mod surroundings;
 mod times;
 
@@ -21,12 +22,9 @@ pub use self::times::{YearOrigin, YearReference};
 use super::program::Program;
 use super::program::head::Head;
 use super::program::json::{Envelope, UNREAD_MEMBERS};
-use super::program::keyed::MemberSyntax;
-use super::program::needs::Needs;
 use super::program::tail::MORE_VALUES;
 use super::program::wrapper::Wrapper;
 use crate::field::Field;
-use crate::record::{FieldAccessor, RecordFields, UnknownField};
 use crate::schema::RecordKind;
 
 /// A compiled log format: its name, its fields, and the program that reads its lines.
@@ -220,98 +218,6 @@ impl Format {
         self.fields.contains(&field)
     }
 
-    /// Whether each line begins with the client, as in the common log format. The client may be the
-    /// leftmost of a list, or have a port. Not so if [`Self::with_line_options`] chooses another one.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use weir_core::Format;
-    ///
-    /// let begins = |text| Format::parse(text).map(|format| format.begins_with_client());
-    /// assert_eq!(begins("COMBINED"), Ok(true));
-    /// assert_eq!(begins("$host $remote_addr $status"), Ok(false));
-    /// assert_eq!(begins("COMBINED in SYSLOG"), Ok(false));
-    /// ```
-    pub fn begins_with_client(&self) -> bool {
-        let is_bare = self.wrapper.is_none() && self.head.is_none() && self.envelopes.is_empty();
-        is_bare && self.client_source.is_none() && self.program.begins_with_client()
-    }
-
-    /// Resolves the name of a field, or an alias that [`Field::by_name`] accepts. The name
-    /// [`crate::STATUS_CLASS`] stands for the class of the status.
-    ///
-    /// # Errors
-    /// If the format does not fill the field.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use weir_core::{FieldAccessor, Format};
-    ///
-    /// let format = Format::parse("$remote_addr $http_x_trace")?;
-    /// assert_eq!(format.accessor("http_x_trace"), Ok(FieldAccessor::Extra(0)));
-    /// assert!(format.accessor("status").is_err());
-    /// # Ok::<(), weir_core::FormatError>(())
-    /// ```
-    pub fn accessor(&self, name: &str) -> Result<FieldAccessor, UnknownField> {
-        FieldAccessor::new(name, &self.fields, &self.extra_fields)
-    }
-
-    /// Returns accessors of all fields with the fields' names: the time, the other known fields
-    /// in the order of [`Field::TEXT`] and [`Field::NUMBERS`], then the extra fields.
-    ///
-    /// For a table of all fields, in the order in which people read them.
-    pub fn accessors(&self) -> Vec<(String, FieldAccessor)> {
-        FieldAccessor::all(&self.fields, &self.extra_fields)
-    }
-
-    /// Whether the time of a line is that at which the request arrived: Apache's `%t`, and the
-    /// accept date of HAProxy, and the times of our gateway, packed or in JSON. nginx and most
-    /// others log the time at which they had answered.
-    pub fn has_arrival_times(&self) -> bool {
-        let is_apache = self.definition.contains("%t") || self.definition.contains("%{begin");
-        let has_own_time =
-            ["HAPROXY", "WEIRGATEWAY"].iter().any(|name| self.name.starts_with(name));
-        is_apache || has_own_time || self.is_packed()
-    }
-
-    /// Whether blocks hold packed records instead of lines; see [`crate::RecordLayout`].
-    pub fn is_packed(&self) -> bool {
-        matches!(self.program, Program::Packed(_))
-    }
-
-    /// Returns the fields of the records.
-    pub fn record_fields(&self) -> RecordFields {
-        let fields = RecordFields::new(self.fields.clone(), self.extra_fields.clone(), self.kind())
-            .with_literal_dashes(|_| self.has_literal_dashes());
-        fields.with_arrival_times(self.has_arrival_times()).with_plain_texts(self.has_plain_texts())
-    }
-
-    /// Whether texts have no escapes, because the program decodes those of JSON, or because records
-    /// were never text.
-    pub(crate) fn has_plain_texts(&self) -> bool {
-        matches!(self.program, Program::Json(_) | Program::Packed(_))
-    }
-
-    /// Whether every line has a place for a field of the format. Objects and messages have any of their
-    /// members, and few lines have more values than the format names.
-    pub(crate) fn is_in_every_line(&self, name: &str) -> bool {
-        let is_fixed = !matches!(self.program, Program::Json(_) | Program::Handwritten(_));
-        is_fixed && ![MORE_VALUES, UNREAD_MEMBERS].contains(&name)
-    }
-
-    /// Whether `-` is a value. Servers write it in lines of text where there is no value, but JSON has
-    /// `null` and can lack a member.
-    pub(crate) fn has_literal_dashes(&self) -> bool {
-        matches!(&self.program, Program::Json(program) if program.syntax == MemberSyntax::Json)
-    }
-
-    /// Whether path and query come from one value, the request target, in every line.
-    pub(crate) fn has_request_target(&self) -> bool {
-        self.program.has_request_target()
-    }
-
     /// The same format with options for all lines. A format without the field that a choice of the
     /// client names keeps its client.
     pub fn with_line_options(&self, options: &Arc<LineOptions>) -> Self {
@@ -432,36 +338,6 @@ impl Format {
         let unique = std::iter::once(name.to_owned()).chain(numbered).find(|name| !is_taken(name));
         self.extra_fields.extend(unique);
         self.extra_fields.len() - 1
-    }
-
-    /// Sets the parts that stand before each line.
-    pub(super) fn set_head(&mut self, head: Head) {
-        self.head = Some(Arc::new(head));
-    }
-
-    /// The parts before each line.
-    pub(super) fn head(&self) -> Option<&Head> {
-        self.head.as_deref()
-    }
-
-    /// Whether something may stand around the lines of the format: not if directives stand between
-    /// them, and not if the lines have no time.
-    pub(super) fn may_be_surrounded(&self) -> bool {
-        self.program.can_be_wrapped() && self.fills(Field::Time) && self.head.is_none()
-    }
-
-    /// What each line has, if no directive is among the lines.
-    pub(super) fn needs(&self) -> Needs<'_> {
-        let is_escaped = self.wrapper.is_some_and(Wrapper::is_escaped);
-        let has_directives =
-            matches!(&self.program, Program::Delimited(program) if program.has_directives());
-        if is_escaped || has_directives || !self.envelopes.is_empty() {
-            return Needs::default();
-        }
-        let needs = self.program.needs();
-        // With something before it, the object is not the line.
-        let is_bare = self.wrapper.is_none() && self.head.is_none();
-        if is_bare { needs } else { Needs { keys: &[], ..needs } }
     }
 
     /// The definition of a known format with values after its lines or parts before them, for a

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use super::Format;
 use crate::field::Field;
+use crate::format::program::Program;
 use crate::format::program::head::{Head, HeadKind, HeadSink};
 use crate::format::program::json::{Envelope, EnvelopeShape};
+use crate::format::program::needs::Needs;
 use crate::format::program::tail::MORE_VALUES;
 use crate::format::program::wrapper::Wrapper;
 
@@ -112,5 +114,34 @@ impl Format {
         };
         let mut shapes = own.envelopes.iter().rev().map(|envelope| envelope.shape.clone());
         shapes.try_fold(format, |format, shape| format.in_envelope(shape))
+    }
+    /// Sets the parts that stand before each line.
+    pub(in crate::format) fn set_head(&mut self, head: Head) {
+        self.head = Some(Arc::new(head));
+    }
+
+    /// The parts before each line.
+    pub(in crate::format) fn head(&self) -> Option<&Head> {
+        self.head.as_deref()
+    }
+
+    /// Whether something may stand around the lines of the format: not if directives stand between
+    /// them, and not if the lines have no time.
+    pub(in crate::format) fn may_be_surrounded(&self) -> bool {
+        self.program.can_be_wrapped() && self.fills(Field::Time) && self.head.is_none()
+    }
+
+    /// What each line has, if no directive is among the lines.
+    pub(in crate::format) fn needs(&self) -> Needs<'_> {
+        let is_escaped = self.wrapper.is_some_and(Wrapper::is_escaped);
+        let has_directives =
+            matches!(&self.program, Program::Delimited(program) if program.has_directives());
+        if is_escaped || has_directives || !self.envelopes.is_empty() {
+            return Needs::default();
+        }
+        let needs = self.program.needs();
+        // With something before it, the object is not the line.
+        let is_bare = self.wrapper.is_none() && self.head.is_none();
+        if is_bare { needs } else { Needs { keys: &[], ..needs } }
     }
 }
