@@ -12,7 +12,7 @@
 use std::sync::Arc;
 
 use super::catalog::detected_formats;
-use super::companions::{COMPANIONS_MAX, can_join, is_same, lines_min};
+use super::companions::{COMPANIONS_MAX, can_join, lines_min};
 use super::compiled::line_options::with_options;
 use super::compiled::{Format, YearReference};
 use super::detect::fields_filled;
@@ -156,7 +156,7 @@ impl CompanionSearch {
         first: &'a [Arc<Format>],
     ) -> impl Iterator<Item = &'a Arc<Format>> {
         self.joined.iter().filter(move |format| {
-            !is_same(format, own) && !first.iter().any(|one| is_same(one, format))
+            !format.is_same_as(own) && !first.iter().any(|one| one.is_same_as(format))
         })
     }
 
@@ -186,7 +186,7 @@ impl CompanionSearch {
             return None;
         }
         let joining = found.filter(|found| {
-            let is_seen = self.seen.iter().any(|seen| is_same(seen, found));
+            let is_seen = self.seen.iter().any(|seen| seen.is_same_as(found));
             is_seen || lines_min(found, own) <= 1
         });
         let Some(joining) = joining else {

@@ -53,7 +53,7 @@ pub(super) fn companions_of(own: &Arc<Format>, first_lines: &[u8]) -> Vec<Arc<Fo
 
 /// The companions of a log in format `own` that continues another one with these companions.
 pub(super) fn known_companions(own: &Format, before: Vec<Arc<Format>>) -> Vec<Arc<Format>> {
-    let is_companion = |format: &Arc<Format>| !is_same(format, own) && can_join(format);
+    let is_companion = |format: &Arc<Format>| !format.is_same_as(own) && can_join(format);
     let mut companions: Vec<Arc<Format>> = before.into_iter().filter(is_companion).collect();
     add_error_logs(own, &mut companions);
     companions.truncate(COMPANIONS_MAX);
@@ -86,8 +86,8 @@ pub(super) fn add_error_logs(own: &Format, companions: &mut Vec<Arc<Format>>) {
 fn joins(candidate: &Candidate, own: &Format, companions: &[Arc<Format>]) -> bool {
     let Candidate { format, parsed_lines, .. } = candidate;
     *parsed_lines >= lines_min(format, own)
-        && !is_same(format, own)
-        && !companions.iter().any(|companion| is_same(format, companion))
+        && !format.is_same_as(own)
+        && !companions.iter().any(|companion| format.is_same_as(companion))
         && can_join(format)
 }
 
@@ -132,11 +132,6 @@ pub(super) fn lines_min(format: &Format, own: &Format) -> u64 {
 /// be followed among lines of other formats.
 pub(super) fn can_join(format: &Arc<Format>) -> bool {
     !FollowedFormat::new(format.clone()).may_change()
-}
-
-/// Whether two formats read lines alike, but for the year of times without one.
-pub(super) fn is_same(format: &Format, other: &Format) -> bool {
-    other.name() == format.name() && other.definition() == format.definition()
 }
 
 /// The lines that a format does not match, each with a line feed, of the first [`BYTES_MAX`].

@@ -322,10 +322,7 @@ impl FormatTracker {
     /// The format before becomes a companion, the first of all; if there are too many, the last
     /// one is given up.
     fn change_format(&mut self, format: &Arc<Format>, now_s: i64) {
-        let is_same = |followed: &FollowedFormat| {
-            let base = followed.base();
-            base.name() == format.name() && base.definition() == format.definition()
-        };
+        let is_same = |followed: &FollowedFormat| followed.base().is_same_as(format);
         let next = match self.earlier.iter().position(is_same) {
             Some(at) => self.earlier.swap_remove(at),
             None => FollowedFormat::new(format.clone()),
