@@ -1,7 +1,7 @@
 //! The known name that a person may have meant by an unknown one.
 
 /// Names that people try, and the fields that they mean.
-const OTHER_NAMES: [(&str, &str); 23] = [
+const OTHER_NAMES: [(&str, &str); 26] = [
     ("address", "client"),
     ("agent", "user_agent"),
     ("browser", "user_agent"),
@@ -9,11 +9,14 @@ const OTHER_NAMES: [(&str, &str); 23] = [
     ("date", "time"),
     ("domain", "host"),
     ("duration", "request_time"),
+    ("file", "log_file"),
     ("http_status", "status"),
     ("ip", "client"),
     ("ip_address", "client"),
     ("latency", "request_time"),
     ("length", "bytes"),
+    ("line", "log_line"),
+    ("raw", "log_raw"),
     ("referrer", "referer"),
     ("remote_ip", "client"),
     ("response_time", "request_time"),

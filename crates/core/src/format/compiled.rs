@@ -19,6 +19,7 @@ use self::client_choice::{ClientChoice, ClientSource};
 use self::line_options::LineOptions;
 pub(super) use self::surroundings::{ENVELOPES_MAX, IN_JSON};
 pub use self::times::{YearOrigin, YearReference};
+use super::own_names::unique_name;
 use super::program::Program;
 use super::program::head::Head;
 use super::program::json::{Envelope, UNREAD_MEMBERS};
@@ -175,7 +176,8 @@ impl Format {
     /// The names of the format's text fields that are not a [`Field`]. Their order is that of
     /// the indexes which [`crate::Record::extra`] takes.
     ///
-    /// None is a name of a [`Field`].
+    /// None is a name of a [`Field`], or one that outputs have for something else, such as `file`: what a log
+    /// calls so is `log_file`.
     pub fn extra_fields(&self) -> &[String] {
         &self.extra_fields
     }
@@ -332,11 +334,7 @@ impl Format {
     /// Adds an extra field with this name, or with a number after it if the name is taken. Returns
     /// its index.
     pub(super) fn add_extra_field(&mut self, name: &str) -> usize {
-        let is_taken =
-            |name: &String| self.extra_fields.contains(name) || Field::by_name(name).is_some();
-        let numbered = (2..).map(|number| format!("{name}_{number}"));
-        let unique = std::iter::once(name.to_owned()).chain(numbered).find(|name| !is_taken(name));
-        self.extra_fields.extend(unique);
+        self.extra_fields.push(unique_name(name, &self.extra_fields));
         self.extra_fields.len() - 1
     }
 

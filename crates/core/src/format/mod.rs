@@ -58,6 +58,7 @@ mod members;
 mod nearest;
 mod nearness;
 mod notation;
+mod own_names;
 mod parse;
 mod placeholder;
 mod program;

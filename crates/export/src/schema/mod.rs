@@ -27,7 +27,7 @@ pub use table_column::{CellKind, TableColumn};
 /// | `bytes` | a size in bytes | yes | if filled |
 /// | `request_time` to `body_time` | durations in seconds, see [`Field::DURATIONS`] | yes | if filled |
 /// | `request_time_ns` to `body_time_ns` | durations in nanoseconds | if named | if named |
-/// | others | further fields of the formats; `log_` stands before a name that is taken | yes | yes |
+/// | others | further fields of the formats; `log_` stands before the name of one that another format has in another case | yes | yes |
 /// | `other_fields` | a JSON object of fields that no column is for | yes | if named |
 /// | `escaped_columns` | the columns whose value is [`escaped`](crate::escaped) in this row | yes | no |
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,9 +41,6 @@ pub struct TableSchema {
 
 /// The name that stands for the default columns in [`TableSchema::select`].
 pub const ALL_COLUMNS: &str = "*";
-
-/// The names that no field of a log has in any export.
-const RESERVED: [&str; 2] = ["other_fields", "escaped_columns"];
 
 /// The name of the column with the nanoseconds of times.
 const TIME_NS: &str = "time_ns";
@@ -243,7 +240,6 @@ impl Columns<'_> {
     }
 
     fn push(&mut self, name: &str, kind: CellKind, source: CellSource, is_default: bool) {
-        let is_own = matches!(source, CellSource::OtherFields | CellSource::EscapedColumns);
         let has_literal_dash = self.fields.has_literal_dash(name);
         let mut name = name.to_owned();
         let is_taken = |name: &str| {
@@ -251,8 +247,9 @@ impl Columns<'_> {
             let folded = name.to_lowercase();
             let is_same = |other: &str| other.to_lowercase() == folded;
             let mut all = self.schema.columns.iter().chain(&self.schema.further);
-            all.any(|column| is_same(&column.name)) || !is_own && RESERVED.into_iter().any(is_same)
+            all.any(|column| is_same(&column.name))
         };
+        // Fields of several formats may differ in the case of their names alone.
         while is_taken(&name) {
             name.insert_str(0, "log_");
         }
@@ -288,8 +285,8 @@ mod tests {
             |source| schema.index_of(&source).map(|index| schema.columns()[index].name.as_str());
         assert_eq!(name(CellSource::LineOffset), Some("line_offset"));
         assert_eq!(name(CellSource::OtherFields), Some("other_fields"));
-        assert_eq!(name(CellSource::Text("other_fields".to_owned())), Some("log_other_fields"));
-        assert_eq!(name(CellSource::Text("unknown".to_owned())), None);
+        assert_eq!(name(CellSource::Text("log_other_fields".to_owned())), Some("log_other_fields"));
+        assert_eq!(name(CellSource::Text("other_fields".to_owned())), None);
         let last = schema.columns().last().map(|column| &column.source);
         assert_eq!(last, Some(&CellSource::EscapedColumns));
     }
@@ -306,7 +303,7 @@ mod tests {
             "status_code",
             "log_Time_ns",
             "log_escaped_columns",
-            "raw",
+            "log_raw",
             "log_file",
         ];
         assert_eq!(names(&text), expected);
@@ -314,6 +311,13 @@ mod tests {
         let own: Vec<&str> = names(&table).into_iter().filter(|it| expected.contains(it)).collect();
         assert_eq!(own, expected);
         assert!(names(&table).contains(&"time_ns"));
+    }
+
+    #[test]
+    fn names_of_several_formats_differ_in_more_than_case() {
+        let fields = fields(RecordKind::Request, &["$remote_addr $Tenant", "$remote_addr $tenant"]);
+        let names_of = |schema: &TableSchema| names(schema)[2..].join(" ");
+        assert_eq!(names_of(&TableSchema::of_text(&fields)), "Tenant log_tenant");
     }
 
     #[test]

@@ -52,10 +52,10 @@ impl TextColumns {
     /// The text before the first record.
     pub(crate) fn header(&self, format: ExportFormat) -> String {
         let names = self.columns.iter().flat_map(|(name, field)| {
-            let code = (*field == STATUS).then(|| "status_code".into());
-            [key(name)].into_iter().chain(code)
+            let code = (*field == STATUS).then_some("status_code");
+            [name.as_str()].into_iter().chain(code)
         });
-        let names: Vec<Cow<'_, str>> = ["file".into()].into_iter().chain(names).collect();
+        let names: Vec<&str> = ["file"].into_iter().chain(names).collect();
         match format {
             ExportFormat::Csv => csv_row(names.iter().map(|name| name.as_bytes())),
             _ => String::new(),
@@ -70,18 +70,18 @@ impl TextColumns {
         record: &Record<'_>,
         zone: Option<&Zone>,
     ) -> String {
-        let mut cells = vec![("file".into(), Some(Cow::from(file.as_bytes())), false)];
+        let mut cells = vec![("file", Some(Cow::from(file.as_bytes())), false)];
         for (name, field) in &self.columns {
             let has_literal_dash = self.fields.has_literal_dash(name);
             let value = value_in(zone, *field, record);
             let value = value.filter(|value| has_literal_dash || **value != *b"-");
             let code =
                 value.clone().filter(|it| !it.is_empty() && it.iter().all(u8::is_ascii_digit));
-            cells.push((key(name), value, field.is_number()));
+            cells.push((name.as_str(), value, field.is_number()));
             if *field == STATUS {
                 let code = code.map(|it| String::from_utf8(it.into_owned()).expect("digits"));
                 let code = code.and_then(|it| it.parse::<i32>().ok()).map(|it| it.to_string());
-                cells.push(("status_code".into(), code.map(|it| it.into_bytes().into()), true));
+                cells.push(("status_code", code.map(|it| it.into_bytes().into()), true));
             }
         }
         match format {
@@ -105,14 +105,6 @@ impl TextColumns {
 }
 
 const STATUS: FieldAccessor = FieldAccessor::Field(Field::Status);
-
-/// Returns the name of a column. A field with the name of another column gets a prefix.
-fn key(name: &str) -> Cow<'_, str> {
-    match name {
-        "file" => format!("log_{name}").into(),
-        name => name.into(),
-    }
-}
 
 fn json(text: &[u8]) -> String {
     to_json(&String::from_utf8_lossy(text)).expect("text")

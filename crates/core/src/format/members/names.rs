@@ -1,6 +1,6 @@
 //! The names of members that become fields.
 
-use crate::field::Field;
+use crate::format::own_names::unique_name;
 
 /// Members that collectors write beside a line, and the names of their fields. A member that a log has in
 /// two forms keeps its path in the second.
@@ -52,17 +52,12 @@ pub(super) fn field_name(path: &str) -> String {
     if is_word { name } else { format!("_{name}") }
 }
 
-/// Gives each of the names, in order, a number if another one or a known field has it.
+/// Names that a format can add to the fields that it has.
 pub(super) fn make_unique(names: &mut [String], taken: &[String]) {
-    for index in 0..names.len() {
-        let (before, rest) = names.split_at_mut(index);
-        let is_taken = |name: &String| {
-            before.contains(name) || taken.contains(name) || Field::by_name(name).is_some()
-        };
-        let name = &mut rest[0];
-        let numbered = (2..).map(|number| format!("{name}_{number}"));
-        let unique = std::iter::once(name.clone()).chain(numbered).find(|name| !is_taken(name));
-        *name = unique.unwrap_or_default();
+    let mut taken = taken.to_vec();
+    for name in names {
+        *name = unique_name(name, &taken);
+        taken.push(name.clone());
     }
 }
 
@@ -86,8 +81,8 @@ mod tests {
 
     #[test]
     fn no_two_names_are_equal() {
-        let mut names = ["a", "host", "a", "b"].map(str::to_owned);
+        let mut names = ["a", "host", "A", "b", "file"].map(str::to_owned);
         make_unique(&mut names, &["b".to_owned()]);
-        assert_eq!(names, ["a", "host_2", "a_2", "b_2"]);
+        assert_eq!(names, ["a", "host_2", "A_2", "b_2", "log_file"]);
     }
 }

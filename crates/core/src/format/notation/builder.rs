@@ -10,6 +10,7 @@
 use crate::field::Field;
 use crate::format::compiled::Format;
 use crate::format::error::FormatError;
+use crate::format::own_names::unique_name;
 use crate::format::program::Program;
 use crate::format::program::json::JsonProgram;
 use crate::format::program::line_program::{End, LineProgram, Shape, Value};
@@ -238,14 +239,8 @@ impl<'a> FormatBuilder<'a> {
     /// Adds an extra field with this name, or with a number after it if the name is taken. Returns
     /// its index.
     fn extra_field(&mut self, name: &str) -> usize {
-        let mut unique = name.to_owned();
-        let mut number = 2;
         // The alias of a known field is not allowed either: a filter would use that field.
-        while self.extra_fields.contains(&unique) || Field::by_name(&unique).is_some() {
-            unique = format!("{name}_{number}");
-            number += 1;
-        }
-        self.extra_fields.push(unique);
+        self.extra_fields.push(unique_name(name, &self.extra_fields));
         self.extra_fields.len() - 1
     }
 

@@ -18,6 +18,7 @@ use super::item::Item;
 use crate::field::Field;
 use crate::format::compiled::Format;
 use crate::format::error::FormatError;
+use crate::format::own_names::own_name;
 use crate::format::program::Program;
 use crate::format::program::json::{JsonProgram, KeyEntry, Reading};
 use crate::format::program::keyed::MemberSyntax;
@@ -68,9 +69,10 @@ pub(super) fn compile(definition: &str) -> Result<Format, FormatError> {
     let (mut entries, mut required, mut extra_fields) = (Vec::new(), Vec::new(), Vec::new());
     for (group, pair) in pairs.iter().enumerate() {
         let mut extra_field = |name: &str| {
-            let known = extra_fields.iter().position(|known| known == name);
+            let name = own_name(name);
+            let known = extra_fields.iter().position(|known| *known == name);
             known.unwrap_or_else(|| {
-                extra_fields.push(name.to_owned());
+                extra_fields.push(name);
                 extra_fields.len() - 1
             })
         };
