@@ -176,7 +176,8 @@ text: otherwise a client could give the log another format with a user of severa
 - **Every member is a field.** Members that a format does not know become fields under their paths, such as
   `tenant` or `request.headers.Accept`: they can be filtered, counted and exported. Of an array the first
   element counts. In names, everything but letters, digits, `_`, `-` and `.` is `_`; a name that a
-  field has already gets a number. They are found in the first lines, 128 at most. What appears later, or
+  field has already gets a number, and one that an output has for something else gets `log_` in front:
+  `log_file`, `log_line`. Names that differ in case alone count as equal. They are found in the first lines, 128 at most. What appears later, or
   is beyond, is kept in the field `extra_more`, as the text from the first to the last such member.
 - **A member that holds a line** of any known format is read in that format: `MESSAGE` of
   `journalctl -o json`, `message` of Filebeat and Vector, `log` of fluentd, `textPayload` of Google Cloud, or
@@ -184,7 +185,12 @@ text: otherwise a client could give the log another format with a user of severa
   `COMBINED in JSON:MESSAGE`, and `--format` takes that. The other members are fields, the common ones as
   `pod`, `container`, `unit`, `stream`, `syslog_host` and `syslog_tag`. The time of the line counts; that of
   the object only if the line has none. The line may be a JSON object whose member holds the line, up to three
-  objects.
+  objects. It may be a list of bytes, as journald writes what is not UTF-8.
+- **An object in an object** is read as a line too, if no text in it is one: `_source` of Elasticsearch's hits,
+  `result` of Splunk, `payload` of Kafka Connect, `attributes` of Datadog. The format is named
+  `JSON in JSON:_source`. The object inside needs a time of its own.
+- **Sequences**: each object may stand after the byte 0x1E (RFC 7464, `journalctl -o json-seq`), or after `data:`
+  (server-sent events, `journalctl -o json-sse`).
 - **The spelling of a key** counts before its letters: of `host` and `Host` each is a member of its own, and
   only if a line has no `host`, another case of it is read.
 - **A key that is there twice**, with different values, has its first one, and is named in `unread_members`.

@@ -18,7 +18,7 @@ use crate::schema::RecordKind;
 
 /// The files, the more specific formats first: of two formats that match a log equally well,
 /// detection chooses the earlier.
-const FILES: [&str; 84] = [
+const FILES: [&str; 87] = [
     include_str!("vmain.txt"),
     include_str!("vcombined.txt"),
     include_str!("vcommon.txt"),
@@ -89,6 +89,9 @@ const FILES: [&str; 84] = [
     include_str!("pino.txt"),
     include_str!("suricata.txt"),
     include_str!("modsecurityjson.txt"),
+    include_str!("har.txt"),
+    include_str!("datadog.txt"),
+    include_str!("awss3json.txt"),
     include_str!("grokjson.txt"),
     include_str!("jsonrequest.txt"),
     include_str!("json.txt"),

@@ -4,13 +4,16 @@ use std::sync::Arc;
 
 use super::MEMBERS_MAX;
 use super::names::{make_unique, name_beside_line};
-use super::sample::MemberSample;
+use super::sample::{MemberSample, MemberValue};
 use crate::format::compiled::Format;
 use crate::format::program::json::EnvelopeShape;
 use crate::format::program::keyed::MemberSyntax;
 
-/// The most members in which a line is looked for.
-const TRIED_MAX: usize = 4;
+/// The most members whose texts are tried as lines.
+const TEXTS_TRIED_MAX: usize = 4;
+
+/// The most members whose objects are tried.
+const OBJECTS_TRIED_MAX: usize = 3;
 
 /// The members in which collectors put lines, among other texts of the same machine. Of another member most
 /// objects must hold a line: a client can send one as its user agent.
@@ -67,24 +70,33 @@ pub(in crate::format) fn enveloped_formats<'a>(
     bytes_max: usize,
     detect: impl Fn(&[u8]) -> Option<InsideFormat>,
 ) -> Vec<Arc<Format>> {
-    let (mut sample, mut texts) = (MemberSample::default(), Vec::<Texts>::new());
+    let mut sample = MemberSample::default();
+    let (mut texts, mut objects) = (Vec::<Texts>::new(), Vec::<Texts>::new());
     for line in lines {
-        sample.add(MemberSyntax::Json, line, |index, text| {
-            texts.resize_with(texts.len().max(index + 1), Texts::default);
-            texts[index].add(text, bytes_max);
+        sample.add(MemberSyntax::Json, line, |index, value| {
+            let (values, text) = match value {
+                MemberValue::Text(text) => (&mut texts, text.trim_ascii_end()),
+                MemberValue::Object(object) => (&mut objects, object),
+            };
+            values.resize_with(values.len().max(index + 1), Texts::default);
+            values[index].add(text, bytes_max);
         });
     }
-    let mut indices: Vec<usize> =
-        (0..texts.len()).filter(|index| texts[*index].lines > 0).collect();
-    indices.sort_by_key(|index| std::cmp::Reverse(texts[*index].bytes.len()));
-    indices.truncate(TRIED_MAX);
-    let share = bytes_max / indices.len().max(1);
-    let inside = |index: &usize| {
-        let inside = detect(texts[*index].first(share))?;
-        let is_most = inside.lines * 2 > sample.lines;
-        (is_most || holds_lines(&sample.members[*index].path)).then_some((*index, inside))
+    let best_of = |texts: &[Texts], tried_max| {
+        let mut indices: Vec<usize> =
+            (0..texts.len()).filter(|index| texts[*index].lines > 0).collect();
+        indices.sort_by_key(|index| std::cmp::Reverse(texts[*index].bytes.len()));
+        indices.truncate(tried_max);
+        let share = bytes_max / indices.len().max(1);
+        let inside = |index: &usize| {
+            let inside = detect(texts[*index].first(share))?;
+            let is_most = inside.lines * 2 > sample.lines;
+            (is_most || holds_lines(&sample.members[*index].path)).then_some((*index, inside))
+        };
+        indices.iter().filter_map(inside).max_by_key(|(_, inside)| inside.fields)
     };
-    let best = indices.iter().filter_map(inside).max_by_key(|(_, inside)| inside.fields);
+    // An object around the member is tried only if no text is a line.
+    let best = best_of(&texts, TEXTS_TRIED_MAX).or_else(|| best_of(&objects, OBJECTS_TRIED_MAX));
     let format = best.and_then(|(index, inside)| inside.format.in_envelope(shape(&sample, index)));
     let format = format.map(Arc::new);
     format.into_iter().collect()
@@ -105,7 +117,6 @@ impl Texts {
 
     /// Adds a text if it may be a line: several words, or an object.
     fn add(&mut self, text: &[u8], bytes_max: usize) {
-        let text = text.trim_ascii_end();
         let has_form = text.contains(&b' ') || text.starts_with(b"{");
         let has_room = self.bytes.len() + text.len() < bytes_max;
         if text.len() >= LINE_BYTES_MIN && has_form && has_room && !text.contains(&b'\n') {
@@ -119,7 +130,10 @@ impl Texts {
 /// The members of the objects, of which one holds the line.
 fn shape(sample: &MemberSample, line: usize) -> EnvelopeShape {
     let line = sample.members[line].path.clone();
-    let others = sample.scalars().filter(|member| member.path != line).take(MEMBERS_MAX);
+    let is_inside = |path: &str| {
+        path.strip_prefix(&line).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let others = sample.scalars().filter(|member| !is_inside(&member.path)).take(MEMBERS_MAX);
     let paths: Vec<String> = others.map(|member| member.path.clone()).collect();
     let mut names: Vec<String> = paths.iter().map(|path| name_beside_line(path)).collect();
     make_unique(&mut names, &[]);

@@ -22,6 +22,15 @@ pub(super) struct MemberSample {
     by_path: HashMap<String, usize>,
 }
 
+/// A value of a member.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum MemberValue<'a> {
+    /// A scalar, without escapes.
+    Text(&'a [u8]),
+    /// An object in the line's object itself, as it is in the line.
+    Object(&'a [u8]),
+}
+
 /// A member.
 #[derive(Debug, Default)]
 pub(super) struct Member {
@@ -29,29 +38,34 @@ pub(super) struct Member {
     /// The numbers of the objects that have a value for it.
     pub(super) in_lines: Vec<u64>,
     pub(super) evidence: Evidence,
+    /// Whether it is a member of the line's object itself.
+    is_outermost: bool,
     /// Whether one of its values was a scalar: not only objects and lists.
     is_scalar: bool,
 }
 
 impl MemberSample {
     /// Adds the members of a line, which may have other text before a JSON object. Returns whether it has
-    /// some. `each` gets the members' indices and texts, without escapes.
+    /// some. `each` gets the members' indices and values.
     pub(super) fn add(
         &mut self,
         syntax: MemberSyntax,
         line: &[u8],
-        mut each: impl FnMut(usize, &[u8]),
+        mut each: impl FnMut(usize, MemberValue<'_>),
     ) -> bool {
         let start = match syntax {
             MemberSyntax::Json => memchr::memchr(b'{', line),
             _ => Some(0),
         };
         let Some(line) = start.map(|start| &line[start..]) else { return false };
-        let mut found = Found { sample: self, values: Vec::new() };
+        let mut found = Found { sample: self, values: Vec::new(), objects: Vec::new(), line };
         if syntax.scan(line, &mut found).is_err() {
             return false;
         }
-        let values = found.values;
+        let Found { values, objects, .. } = found;
+        for (index, object) in objects {
+            each(index, MemberValue::Object(object.of(line)));
+        }
         let mut text = Vec::new();
         for (index, value) in values {
             let member = &mut self.members[index];
@@ -63,7 +77,7 @@ impl MemberSample {
             if member.in_lines.last() != Some(&self.lines) {
                 member.in_lines.push(self.lines);
             }
-            each(index, &text);
+            each(index, MemberValue::Text(&text));
         }
         self.lines += 1;
         true
@@ -97,6 +111,9 @@ fn is_writable(path: &str) -> bool {
 struct Found<'a> {
     sample: &'a mut MemberSample,
     values: Vec<(usize, Option<Span>)>,
+    /// The objects in the object of the line.
+    objects: Vec<(usize, Span)>,
+    line: &'a [u8],
 }
 
 impl Found<'_> {
@@ -129,7 +146,8 @@ impl MemberSink for Found<'_> {
         if self.sample.members.len() == PATHS_MAX {
             return Place::Unknown;
         }
-        self.sample.members.push(Member { path: path.clone(), ..Member::default() });
+        let is_outermost = node == 0;
+        self.sample.members.push(Member { path: path.clone(), is_outermost, ..Member::default() });
         self.sample.by_path.insert(path, self.sample.members.len() - 1);
         Place::Node(self.sample.members.len())
     }
@@ -140,5 +158,15 @@ impl MemberSink for Found<'_> {
 
     fn take_null(&mut self, place: Place) {
         self.put(place, None);
+    }
+
+    fn take_nested(&mut self, place: Place, text: Span) {
+        if let Place::Node(node) = place
+            && let Some(index) = node.checked_sub(1)
+            && self.sample.members[index].is_outermost
+            && text.of(self.line).starts_with(b"{")
+        {
+            self.objects.push((index, text));
+        }
     }
 }

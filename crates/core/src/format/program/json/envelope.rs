@@ -1,8 +1,10 @@
-//! A JSON object around a line: one member holds the line, the others are fields.
+//! A JSON object around a line: one member holds the line, the others are fields. The member is a text, or an
+//! object that is a line itself.
 //!
 //! ```text
 //! {"MESSAGE":"192.0.2.7 - - [...","_HOSTNAME":"web1","_SYSTEMD_UNIT":"nginx.service"}
 //! {"log":"{\\"remote_addr\\":\\"192.0.2.7\\",...}\\n","kubernetes":{"pod_name":"web-5d"}}
+//! {"_index":"web-2025.12","_id":"f7","_source":{"remote_addr":"192.0.2.7",...}}
 //! ```
 //!
 //! Collectors write lines in this form: journald, docker, fluentd, Filebeat, Vector, and those of
@@ -54,6 +56,7 @@ impl Envelope {
         let entries = entries.map(|(group, (path, reading))| KeyEntry { path, group, reading });
         let mut program = JsonProgram::new(entries.collect(), vec![0], false);
         program.more = more;
+        program.take_whole(0);
         let has_time = program.has_time();
         Self { shape, program, has_time }
     }
@@ -74,7 +77,12 @@ impl Envelope {
         self.program.parse(line, decoded, record, state).map_err(without_index)?;
         // The program requires it.
         let Some(span) = state.json_values.get(0) else { return Ok((&[], 0)) };
-        let inside = decoded.decode(span.of(line));
+        let is_string = span.start().checked_sub(1).is_some_and(|quote| line[quote] == b'"');
+        let inside = match span.of(line) {
+            object @ [b'{', ..] if !is_string => object,
+            list @ [b'[', ..] if !is_string => decoded.decode_list(list),
+            text => decoded.decode(text),
+        };
         let inside = inside.strip_suffix(b"\n").unwrap_or(inside);
         Ok((inside.strip_suffix(b"\r").unwrap_or(inside), span.start()))
     }

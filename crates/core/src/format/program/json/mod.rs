@@ -376,6 +376,11 @@ impl JsonProgram {
         entries.for_each(|entry| NO_KEY.clone_into(&mut entry.path));
     }
 
+    /// Takes an object at the key of an entry as it is.
+    pub(in crate::format) fn take_whole(&mut self, entry: usize) {
+        self.keys = Keys::new(self.paths()).taking_whole(entry);
+    }
+
     /// Ends the addition of keys.
     pub(in crate::format) fn index_keys(&mut self) {
         self.keys = Keys::new(self.paths());

@@ -77,6 +77,10 @@ impl Reading {
             {
                 Err(0)
             }
+            Self::Whole(Sink::RequestLine) => {
+                let request = without_quotes(value);
+                Sink::RequestLine.store(request, record, state).ok_or(0)
+            }
             Self::Whole(sink) => {
                 let stored = sink.store(value, record, state);
                 let stored = stored.or_else(|| sink.store(plain(sink, value)?, record, state));
@@ -90,6 +94,12 @@ impl Reading {
             }
         }
     }
+}
+
+/// A request line without the quotes that it has in the log from which a table was made.
+fn without_quotes(value: &[u8]) -> &[u8] {
+    let inside = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\""));
+    inside.unwrap_or(value)
 }
 
 /// The status or the size in a form that is another one's in text: `200.0` as encoders write a float,

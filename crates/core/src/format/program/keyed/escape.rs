@@ -122,6 +122,24 @@ impl<'a> DecodeBuffer<'a> {
         self.free = free;
         decoded
     }
+
+    /// The bytes of a list of their numbers, as journald writes a text that is not UTF-8. If it is no such
+    /// list, or there is no room, the list as it is.
+    pub(in crate::format) fn decode_list(&mut self, list: &'a [u8]) -> &'a [u8] {
+        let inside = list.strip_prefix(b"[").and_then(|list| list.strip_suffix(b"]"));
+        let number = |text: &[u8]| std::str::from_utf8(text.trim_ascii()).ok()?.parse::<u8>().ok();
+        let mut length = 0;
+        for text in inside.unwrap_or_default().split(|byte| *byte == b',') {
+            let (Some(byte), Some(free)) = (number(text), self.free.get_mut(length)) else {
+                return list;
+            };
+            *free = byte;
+            length += 1;
+        }
+        let (decoded, free) = std::mem::take(&mut self.free).split_at_mut(length);
+        self.free = free;
+        decoded
+    }
 }
 
 #[cfg(test)]

@@ -204,6 +204,12 @@ fn key_at(line: &[u8], member: usize) -> &[u8] {
     end.map_or(key, |end| &key[..=end])
 }
 
+/// Whether the first element of a list is a number.
+fn is_list_of_numbers(list: &[u8]) -> bool {
+    list.strip_prefix(b"[")
+        .is_some_and(|list| list.trim_ascii_start().first().is_some_and(u8::is_ascii_digit))
+}
+
 /// The numbers of the bits that are set.
 fn ones(words: &[u64]) -> impl Iterator<Item = usize> {
     words.iter().enumerate().flat_map(|(word, bits)| {
@@ -227,7 +233,10 @@ struct Finder<'a> {
 
 impl MemberSink for Finder<'_> {
     fn below(&mut self, object: Place, key: &[u8]) -> Place {
-        let place = self.keys.below(object, key);
+        let place = match self.keys.takes_whole(object) {
+            true => Place::Ignored,
+            false => self.keys.below(object, key),
+        };
         if let Place::Node(node) = place {
             self.found.next_nodes[self.last] = node as u32;
             self.last = node;
@@ -251,6 +260,21 @@ impl MemberSink for Finder<'_> {
             (Some(entry), _) => self.found.set(entry, scalar, self.line),
             (None, Place::Ignored) => {}
             (None, _) => self.found.add_other(member, scalar.end()),
+        }
+    }
+
+    fn take_nested(&mut self, place: Place, text: Span) {
+        if !self.keys.takes_whole(place) {
+            return;
+        }
+        let Some(entry) = self.keys.entry(place) else { return };
+        match text.of(self.line) {
+            [b'{', ..] => self.found.set(entry, text, self.line),
+            // Its first element was taken.
+            list if is_list_of_numbers(list) && self.found.has(entry) => {
+                self.found.spans[entry] = text;
+            }
+            _ => {}
         }
     }
 

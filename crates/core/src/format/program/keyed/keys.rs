@@ -21,6 +21,8 @@ pub(in crate::format) struct Keys {
     nodes: Vec<Node>,
     /// The last node of each slot; 0 for none.
     slots: Vec<usize>,
+    /// The entry whose value may be an object as a whole.
+    whole: Option<usize>,
 }
 
 /// A node may be both the end of one path and on the way to another: a line may have a text or an
@@ -69,12 +71,22 @@ impl Keys {
     /// The tree of `paths` such as `a.b.c`. The index of a path is the number of its entry; of
     /// equal paths the first counts.
     pub(in crate::format) fn new<'a>(paths: impl Iterator<Item = &'a str>) -> Self {
-        let mut keys = Self { nodes: vec![Node::default()], slots: vec![0; SLOTS] };
+        let mut keys = Self { nodes: vec![Node::default()], slots: vec![0; SLOTS], whole: None };
         for (entry, path) in paths.enumerate() {
             let node = keys.add_path(path);
             keys.nodes[node].entry.get_or_insert(entry);
         }
         keys
+    }
+
+    /// The same tree. The value of an entry may be an object or a list of numbers, which is taken as it is.
+    pub(in crate::format) fn taking_whole(self, entry: usize) -> Self {
+        Self { whole: Some(entry), ..self }
+    }
+
+    /// Whether an object or a list at a place is taken as it is.
+    pub(in crate::format) fn takes_whole(&self, place: Place) -> bool {
+        self.whole.is_some() && self.entry(place) == self.whole
     }
 
     /// The node of a path, which is added if it is new.

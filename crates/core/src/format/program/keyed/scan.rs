@@ -1,10 +1,11 @@
 //! A scanner of one JSON object that does not allocate.
 //!
-//! It is as strict as RFC 8259, with four exceptions: strings may have bytes that are not UTF-8,
+//! It is as strict as RFC 8259, with these exceptions: strings may have bytes that are not UTF-8,
 //! because servers log the bytes of headers unchanged; `\\x22` is an escape, as nginx writes it in JSON
 //! without `escape=json`; the object may be an element of a list, with the bracket or the comma of the
-//! list beside it; and a member may have `-` or nothing for its value, which is `null`: servers write it
-//! where a definition has a variable without quotes, `"time":$upstream_response_time`, that has no value.
+//! list beside it, or one of a sequence: after the byte 0x1E (RFC 7464), or `data:` (server-sent events);
+//! and a member may have `-` or nothing for its value, which is `null`: servers write it where a definition
+//! has a variable without quotes, `"time":$upstream_response_time`, that has no value.
 //!
 //! The whole object is checked, also the parts that no key of the format refers to. A line that was
 //! cut off by a crash is therefore unparsed, and does not become a record with missing fields.
@@ -22,6 +23,12 @@ use crate::format::program::span::Span;
 /// The maximal depth of nested arrays and objects, which bounds the scanner's recursion. Access
 /// logs are about four levels deep.
 const DEPTH_MAX: u32 = 64;
+
+/// The byte before each object of a sequence (RFC 7464).
+const RECORD_SEPARATOR: u8 = 0x1E;
+
+/// What stands before each object in server-sent events, as systemd-journal-gatewayd sends them.
+const EVENT_START: &[u8] = b"data:";
 
 /// Where and why a line is not a JSON object.
 ///
@@ -58,6 +65,9 @@ pub(in crate::format) trait MemberSink {
 
     /// Takes a `null`.
     fn take_null(&mut self, place: Place);
+
+    /// Takes the text of an object or an array, after what is inside of it.
+    fn take_nested(&mut self, _place: Place, _text: Span) {}
 }
 
 /// Scans the object and passes its scalars to `sink`. The first element of an array stands for the
@@ -86,14 +96,19 @@ pub(in crate::format) fn scan(
 }
 
 /// The offset of the object: at the start of the line, or behind the bracket or the comma of the list
-/// that it stands in.
+/// that it stands in, or behind what stands before each object of a sequence.
 ///
 /// # Errors
 /// If there is none.
 pub(super) fn object_start(line: &[u8]) -> Result<usize, Fault> {
     let mut at = space_length(line);
-    if matches!(line.get(at), Some(b'[' | b',')) {
-        at += 1;
+    let before = match line.get(at).copied() {
+        Some(b'[' | b',' | RECORD_SEPARATOR) => 1,
+        Some(b'd') if line[at..].starts_with(EVENT_START) => EVENT_START.len(),
+        _ => 0,
+    };
+    if before > 0 {
+        at += before;
         at += space_length(&line[at..]);
     }
     match line.get(at) {
@@ -153,8 +168,8 @@ impl<S: MemberSink> Scanner<'_, S> {
         self.skip_space();
         let start = self.at;
         let span = match self.peek() {
-            Some(b'{') => return self.nested(|scanner| scanner.object(place)),
-            Some(b'[') => return self.nested(|scanner| scanner.array(place)),
+            Some(b'{') => return self.nested(place, |scanner| scanner.object(place)),
+            Some(b'[') => return self.nested(place, |scanner| scanner.array(place)),
             Some(b'"') => self.string()?,
             Some(b'-') if !self.line.get(start + 1).is_some_and(u8::is_ascii_digit) => {
                 self.at += 1;
@@ -179,7 +194,12 @@ impl<S: MemberSink> Scanner<'_, S> {
     }
 
     /// Scans the rest of an array or object, one level deeper.
-    fn nested(&mut self, inner: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
+    fn nested(
+        &mut self,
+        place: Place,
+        inner: impl FnOnce(&mut Self) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let start = self.at;
         if self.depth == DEPTH_MAX {
             return Err(self.fault("the JSON object has more than 64 nested levels"));
         }
@@ -187,6 +207,7 @@ impl<S: MemberSink> Scanner<'_, S> {
         self.at += 1;
         inner(self)?;
         self.depth -= 1;
+        self.sink.take_nested(place, Span::new(start, self.at));
         Ok(())
     }
 
@@ -367,6 +388,9 @@ mod tests {
         {
             assert_eq!(values(line, &["a"]), [Some("1")], "{line}");
         }
+        for line in ["\u{1e}{\"a\":1}", "data: {\"a\":1}", "data:{\"a\":1}"] {
+            assert_eq!(values(line, &["a"]), [Some("1")], "{line}");
+        }
         assert_eq!(values(r#"{"a":[],"b":[[1]],"b":2}"#, &["a", "b"]), [None, Some("1")]);
     }
 
@@ -378,6 +402,27 @@ mod tests {
             assert_eq!(values(line, &["a", "b"]), [None, Some("1")], "{line}");
         }
         assert_eq!(values(r#"{"a":[-,1],"b":-1}"#, &["a", "b"]), [None, Some("-1")]);
+    }
+
+    #[test]
+    fn finds_a_whole_object() {
+        let whole = |line: &'static str| {
+            let keys = Keys::new(["a", "b"].into_iter()).taking_whole(0);
+            let mut found = FoundValues::default();
+            found.scan(MemberSyntax::Json, line.as_bytes(), &keys, 2).unwrap();
+            let text = |entry| std::str::from_utf8(found.get(entry)?.of(line.as_bytes())).ok();
+            (text(0), text(1), found.others(line.as_bytes()).map(<[u8]>::len))
+        };
+        assert_eq!(
+            whole(r#"{"a":{"b":[{}],"c":1},"b":2}"#),
+            (Some(r#"{"b":[{}],"c":1}"#), Some("2"), None)
+        );
+        assert_eq!(whole(r#"{"a":{},"b":{"c":1}}"#), (Some("{}"), None, Some(5)));
+        assert_eq!(whole(r#"{"a":"{}"}"#), (Some("{}"), None, None));
+        assert_eq!(whole(r#"{"a":[ 71, 69 ],"b":[1,2]}"#), (Some("[ 71, 69 ]"), Some("1"), None));
+        assert_eq!(whole(r#"{"a":["x","y"]}"#), (Some("x"), None, None));
+        assert_eq!(whole(r#"{"a":[{"c":1},{}]}"#), (Some(r#"{"c":1}"#), None, None));
+        assert_eq!(whole(r#"{"a":[]}"#), (None, None, None));
     }
 
     #[test]
