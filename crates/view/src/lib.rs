@@ -60,7 +60,7 @@ pub use count::{
     ColumnTotal, CountTable, FileLines, LineCounts, RecordCount, TableRow, ValueCount, ValueCounts,
 };
 pub use csv::{csv_row, push_csv_value};
-pub use field_values::{FieldValues, line_csv_header, line_csv_row, value_in};
+pub use field_values::{field_value, value_in};
 pub use format_fit::{
     FormatFit, FormatFits, FormatMismatch, KnownFormat, KnownFormats, SuggestedFormat,
 };
@@ -72,7 +72,7 @@ pub use limit_curve::{CurvePoint, JudgedClient, LimitCurve, Suggestion};
 pub use limit_grid::{GridRate, LimitAdvice, LimitGrid};
 pub use lines::{LineAccess, LineSource, LinesAnswer, SelectedLine};
 pub use log_event::{LogEvent, LogLevel, LogTail, LogValue};
-pub use log_line::{FieldValue, LineText, LogLine};
+pub use log_line::{FieldValue, LineMember, LineText, LogLine, csv_header};
 pub use looked_at::{LookedAt, PatternMatches};
 pub use message::{
     ConditionPlace, Failure, LiveReply, LiveRequest, LiveTopic, RefusalBody, SelectionCount,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::display::safe;
-use crate::options::OutputArguments;
+use crate::options::{OutputArguments, OutputKind};
 use crate::outcome::Failure;
 use crate::scan::LogArguments;
 
@@ -60,6 +60,11 @@ pub(crate) struct GrepArguments {
     #[arg(long, value_name = "FIELD")]
     pub(crate) field: Option<String>,
 
+    /// With --csv or --json, print these columns, in this order: fields, `file`, `line` and `raw`. `*`
+    /// stands for those that are printed by default, and `other_fields` has what no other column has
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) columns: Vec<String>,
+
     #[command(flatten)]
     pub(crate) output: OutputArguments,
 
@@ -111,6 +116,19 @@ impl GrepArguments {
         }
     }
 
+    /// Returns how lines are printed.
+    ///
+    /// # Errors
+    /// If columns are named, but the lines themselves are printed.
+    pub(crate) fn output_kind(&self) -> Result<OutputKind, Failure> {
+        match self.output.kind() {
+            OutputKind::Text if !self.columns.is_empty() => Err(Failure::new(
+                "--columns: lines are printed as they are in the logs; add --csv or --json",
+            )),
+            kind => Ok(kind),
+        }
+    }
+
     /// Whether the first argument is a log. The name of a directory counts only without further
     /// files: beside files it is more likely a word to search for.
     fn is_log(&self, first: &OsStr) -> bool {
@@ -136,6 +154,7 @@ Examples:
   weir grep -c 'POST /login' access.log access.log.*.gz
   weir grep --field user_agent -i bot --where status=404 access.log
   weir grep --where 'bytes>10000000' --json access.log | jq .path
+  weir grep --csv --columns time,client,path --where status=500 access.log
 
 NUL bytes before a line are not part of it. If records are read, for --field, --where, --since,
 --until, --json or --csv, lines that do not match the format are counted and reported; without

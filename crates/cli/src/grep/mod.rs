@@ -2,24 +2,29 @@
 //! any source.
 
 mod arguments;
+mod columns;
 mod lines;
 mod pattern;
 mod printer;
 mod record_lines;
 mod records;
 
+use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
 
 use weir_core::{Format, Zone};
 use weir_ingest::{FormatChoice, Input, OrderedOutput, run_in_order};
 use weir_query::period_text;
-use weir_view::{RecordKind, line_csv_header};
+use weir_view::RecordKind;
 
 pub(crate) use arguments::GrepArguments;
+use columns::LineColumns;
 use pattern::Pattern;
 use printer::{Layout, Printer};
 pub(crate) use record_lines::{RecordLines, write_record_lines};
 
+use crate::display::safe;
+use crate::head::head_of;
 use crate::messages::say_all;
 use crate::options::OutputKind;
 use crate::outcome::{Exit, Failure, say};
@@ -43,6 +48,8 @@ struct Search {
     tracks_period: bool,
     /// The fields of all inputs.
     logs: LogFields,
+    /// The columns of CSV, and those of JSON that are named.
+    columns: Option<LineColumns>,
     /// The zone of times.
     zone: Option<Zone>,
     format: FormatChoice,
@@ -68,6 +75,8 @@ struct InputResult {
     has_records: bool,
     /// The field that a text lacks; a sentence.
     missing: Option<String>,
+    /// The fields that CSV lacks, because they appeared after its header.
+    missing_fields: BTreeSet<String>,
     /// The lines that could not be parsed, of texts that were read as records.
     unparsed: Vec<UnparsedLines>,
     /// The period of the records that match the pattern, if the arguments name a period.
@@ -103,7 +112,8 @@ pub(crate) fn run(arguments: &GrepArguments) -> Result<Exit, Failure> {
     if results.iter().all(|result| result.lines == 0) {
         search.say_no_match(pattern.is_some(), &results);
     }
-    Ok(report(&results, !complaints.is_empty()))
+    let are_missing = say_missing_fields(&results);
+    Ok(report(&results, are_missing || !complaints.is_empty()))
 }
 
 impl Search {
@@ -115,6 +125,7 @@ impl Search {
         has_several: bool,
     ) -> Result<Self, Failure> {
         let zone = arguments.logs.zone()?;
+        let output = arguments.output_kind()?;
         let negates_conditions =
             arguments.invert_match && pattern.is_none() && arguments.field.is_none();
         let conditions = Conditions::parse(&arguments.logs, zone.as_ref(), inputs, &format)?;
@@ -126,10 +137,16 @@ impl Search {
             is_count: arguments.count,
             is_list: arguments.files_with_matches,
             is_inverted: arguments.invert_match && !negates_conditions,
-            output: arguments.output.kind(),
+            output,
             is_terminal: io::stdout().is_terminal(),
             has_colour: Screen::of_stdout(false).colour,
         };
+        if output != OutputKind::Text {
+            read_starts(inputs);
+        }
+        let logs = LogFields::new(inputs, &format);
+        let columns = LineColumns::new(output, &arguments.columns, &logs)
+            .map_err(|error| Failure::new(format_args!("--columns: {error}")))?;
         Ok(Self {
             pattern: Pattern::new(pattern.unwrap_or_default(), arguments)?,
             layout,
@@ -138,7 +155,8 @@ impl Search {
             scope: Scope::Lines,
             tracks_period: conditions.has_time_condition(),
             conditions,
-            logs: LogFields::new(inputs, &format),
+            logs,
+            columns,
             zone,
             format,
             threads_per_input: 1,
@@ -157,8 +175,10 @@ impl Search {
     }
 
     fn write_header(&self, output: &mut impl Write) -> io::Result<()> {
-        match self.layout.output {
-            OutputKind::Csv => output.write_all(line_csv_header().as_bytes()),
+        match &self.columns {
+            Some(columns) if self.layout.output == OutputKind::Csv => {
+                output.write_all(columns.header().as_bytes())
+            }
             _ => Ok(()),
         }
     }
@@ -207,6 +227,29 @@ impl Scope {
             Self::Records(None) | Self::Lines => true,
         }
     }
+}
+
+/// Reads the first bytes that standard input has, because the columns of CSV are those of the first lines.
+/// An error is reported when it is searched.
+fn read_starts(inputs: &mut [Input]) {
+    for input in inputs.iter_mut().filter(|input| matches!(input, Input::Stdin(_))) {
+        let _ = head_of(input, |text| text.contains(&b'\n'));
+    }
+}
+
+/// Prints the names of the fields that CSV lacks. Returns whether there are some.
+fn say_missing_fields(results: &[InputResult]) -> bool {
+    let names: BTreeSet<&String> =
+        results.iter().flat_map(|result| &result.missing_fields).collect();
+    if !names.is_empty() {
+        let names: Vec<_> = names.iter().map(|name| safe(name)).collect();
+        say(format_args!(
+            "these fields have no column, because they appeared after the header was written: {}; \
+             --columns '*,other_fields' adds a column with them",
+            names.join(", ")
+        ));
+    }
+    !names.is_empty()
 }
 
 /// Prints the unparsed lines and the complaints. Returns how the run ended.

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use weir_view::{FieldValues, LineText, LogLine, line_csv_row};
+use weir_view::LogLine;
 
 use super::pattern::Pattern;
 use crate::display::{safe, safe_bytes, safe_rows};
@@ -94,24 +94,15 @@ impl<'a, W: Write> Printer<'a, W> {
     }
 
     /// Prints a matching line as a JSON object.
-    pub(super) fn json(
-        &mut self,
-        text: LineText<'_>,
-        fields: Option<FieldValues<'_>>,
-    ) -> io::Result<()> {
+    pub(super) fn json(&mut self, line: &LogLine<'_>) -> io::Result<()> {
         self.lines += 1;
-        let fields = fields.as_ref().map(FieldValues::named).unwrap_or_default();
-        LogLine { file: self.name, text, fields }.write_json(self.output)
+        line.write_json(self.output)
     }
 
     /// Prints a matching line as a row of CSV.
-    pub(super) fn csv(
-        &mut self,
-        text: LineText<'_>,
-        fields: Option<FieldValues<'_>>,
-    ) -> io::Result<()> {
+    pub(super) fn csv(&mut self, line: &LogLine<'_>) -> io::Result<()> {
         self.lines += 1;
-        let row = line_csv_row(self.name, text, fields);
+        let row = line.csv_row();
         let row = if self.layout.is_terminal { safe_rows(&row) } else { row };
         self.output.write_all(row.as_bytes())
     }

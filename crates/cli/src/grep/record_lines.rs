@@ -78,6 +78,7 @@ impl Search {
             tracks_period: false,
             conditions,
             logs: LogFields::new(inputs, &format),
+            columns: None,
             zone,
             format,
             threads_per_input: 1,

@@ -1,17 +1,19 @@
 //! Searches records: in one field, by conditions, or for lines that are printed with their fields.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use weir_core::{FieldAccessor, Format, RecordPredicate};
+use weir_core::{FieldAccessor, Format, Record, RecordPredicate};
 use weir_ingest::{
     BlockStart, FormatMap, FoundRecord, Input, LineSink, LogLine, OrderedOutput, Records,
     SourceProgress, VisitedBlock,
 };
-use weir_view::{FieldValues, LineText, value_in};
+use weir_view::{LineText, value_in};
 
+use super::columns::{BoundColumns, LineColumns};
 use super::pattern::Pattern;
 use super::{InputResult, Scope, Search};
 use crate::options::OutputKind;
@@ -34,7 +36,7 @@ struct BoundSearch<'s> {
     /// Whether records of this format are in the scope.
     is_in_scope: bool,
     predicate: RecordPredicate<'s>,
-    columns: Vec<(String, FieldAccessor)>,
+    columns: BoundColumns,
     /// Whether the format has the fields of the search.
     fields: Result<(), MissingField>,
 }
@@ -51,6 +53,8 @@ struct Matches {
     /// The number of lines that matched.
     lines: u64,
     fields: FieldCheck,
+    /// The fields that the output lacks.
+    missing_fields: BTreeSet<String>,
     /// Whether there was a record.
     has_records: bool,
     /// The period of the records that were read, if the search records it.
@@ -64,6 +68,7 @@ impl Matches {
     fn add(&mut self, block: Self) {
         self.lines += block.lines;
         self.fields.merge(block.fields);
+        self.missing_fields.extend(block.missing_fields);
         self.has_records |= block.has_records;
         self.period.merge(block.period);
         self.is_hopeless |= block.is_hopeless;
@@ -113,6 +118,7 @@ impl Search {
             let matches = texts.get_mut(text.number as usize).map(std::mem::take);
             let matches = matches.unwrap_or_default();
             result.has_records |= matches.has_records;
+            result.missing_fields.extend(matches.missing_fields);
             result.period.merge(matches.period);
             let is_listed = self.layout.is_list && matches.lines > 0;
             if let Some(missing) = matches.fields.failure().filter(|_| !is_listed) {
@@ -144,9 +150,17 @@ impl Search {
             field: self.field.as_ref().map(|name| format.accessor(name).ok()),
             is_in_scope: self.scope.includes(format),
             predicate: self.conditions.predicate(format),
-            columns: format.accessors(),
+            columns: match &self.columns {
+                Some(columns) => columns.bind(format),
+                None => BoundColumns::of_format(format),
+            },
             fields: self.check_fields(format),
         }
+    }
+
+    /// Returns the columns of lines that are no records.
+    fn columns_of_lines(&self) -> BoundColumns {
+        self.columns.as_ref().map_or_else(BoundColumns::of_line, LineColumns::without_fields)
     }
 
     /// Prints a line of a block.
@@ -154,8 +168,8 @@ impl Search {
         &self,
         line: &LogLine<'_>,
         value: Option<&[u8]>,
-        fields: Option<FieldValues<'_>>,
-        Matches { source, has_names, printed, lines, .. }: &mut Matches,
+        record: Option<(&BoundColumns, &Record<'_>)>,
+        Matches { source, has_names, printed, lines, missing_fields, .. }: &mut Matches,
     ) {
         let name = source.as_ref().map_or("", |source| source.name());
         let mut printer = self.printer(name, *has_names, printed);
@@ -163,10 +177,22 @@ impl Search {
         // Writing to memory cannot fail.
         let _ = match self.layout.output {
             OutputKind::Text => printer.raw(text.number, text.bytes, value),
-            OutputKind::Json => printer.json(text, fields),
-            OutputKind::Csv => printer.csv(text, fields),
+            output => {
+                let (of_line, zone) = (|| self.columns_of_lines(), self.zone.as_ref());
+                let of_line = record.is_none().then(of_line).unwrap_or_default();
+                let columns = record.map_or(&of_line, |(columns, _)| columns);
+                let members = columns.members(record.map(|(_, record)| record), zone);
+                let line = weir_view::LogLine { file: name, text, members };
+                match output {
+                    OutputKind::Csv => printer.csv(&line),
+                    _ => printer.json(&line),
+                }
+            }
         };
         *lines += printer.lines();
+        if let Some((columns, record)) = record {
+            missing_fields.extend(columns.missing(record).map(str::to_owned));
+        }
     }
 }
 
@@ -234,8 +260,6 @@ impl LineSink for RecordSink<'_> {
             }
             value = Some(found.unwrap_or(Cow::Borrowed(b"")));
         }
-        let columns = &bound.columns;
-        let fields = FieldValues { columns, record, zone: search.zone.as_ref() };
-        search.print(line, value.as_deref(), Some(fields), matches);
+        search.print(line, value.as_deref(), Some((&bound.columns, record)), matches);
     }
 }

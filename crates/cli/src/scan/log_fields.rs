@@ -12,8 +12,8 @@ use weir_ingest::{FormatChoice, Head, Input};
 /// That field is then absent from its records, unless all files lack it.
 #[derive(Debug)]
 pub(crate) struct LogFields {
-    /// Without pipes, because those can be read only once.
-    files: Vec<Input>,
+    /// Of a pipe only the bytes that were read before, because it can be read only once.
+    inputs: Vec<Input>,
     /// Whether all inputs are files.
     are_all_inputs: bool,
     choice: FormatChoice,
@@ -40,13 +40,15 @@ struct FirstFormat {
 }
 
 impl LogFields {
-    /// Creates the fields of the files among the inputs. `choice` is the format of the command
-    /// line.
+    /// Creates the fields of the files among the inputs, and of the bytes of standard input that were read.
+    /// `choice` is the format of the command line.
     pub(crate) fn new(inputs: &[Input], choice: &FormatChoice) -> Self {
-        let files: Vec<_> = inputs.iter().filter(|input| input.is_file()).cloned().collect();
+        let has_start = |input: &&Input| {
+            input.is_file() || matches!(input, Input::Stdin(start) if !start.is_empty())
+        };
         Self {
-            are_all_inputs: files.len() == inputs.len(),
-            files,
+            are_all_inputs: inputs.iter().all(Input::is_file),
+            inputs: inputs.iter().filter(has_start).cloned().collect(),
             choice: choice.clone(),
             records: OnceLock::new(),
         }
@@ -76,17 +78,21 @@ impl LogFields {
                 have_nanoseconds: false,
                 are_all: true,
             };
-            self.files.iter().for_each(|file| records.add(file, &self.choice));
+            self.inputs.iter().for_each(|input| records.add(input, &self.choice));
             records
         })
     }
 }
 
 impl FirstRecords {
-    /// Adds the first lines of a file. An error is reported when the file is scanned.
-    fn add(&mut self, file: &Input, choice: &FormatChoice) {
+    /// Adds the first lines of an input. An error is reported when the input is scanned.
+    fn add(&mut self, input: &Input, choice: &FormatChoice) {
         let is_enough = |text: &[u8]| text.len() >= FormatTracker::DETECTION_BYTES;
-        let Ok(head) = Head::of(file, is_enough) else { return };
+        let head = match input {
+            Input::Stdin(start) => Head::of_stream(&start[..], is_enough),
+            Input::File(_) => Head::of(input, is_enough),
+        };
+        let Ok(head) = head else { return };
         self.are_all &= head.is_whole;
         let mut tracker = FormatTracker::new(choice.clone(), TrackerOptions::default(), 0);
         let spans = tracker.track(head.lines(), 0).spans;

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::process::{Command, Output, Stdio};
 
-use crate::support::{Folder, generated, line, run, text, weir};
+use crate::support::{Folder, generated, line, run, run_with_stdin, text, weir};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use proptest::prelude::*;
@@ -288,5 +288,95 @@ fn beside_a_condition_no_pattern_is_needed() {
         nothing.stderr.contains("a pattern, conditions with --where, or both"),
         "{}",
         nothing.stderr
+    );
+}
+
+#[test]
+fn csv_has_the_columns_that_the_logs_have() {
+    let folder = Folder::new();
+    let header = |arguments: &[&str]| {
+        let found = run(arguments.iter().copied());
+        assert_eq!((found.code, found.stderr.as_str()), (0, ""), "{arguments:?}");
+        found.stdout.lines().next().expect("a header").to_owned()
+    };
+    let text_log = folder
+        .file("a.log", b"192.0.2.1 - - [17/Dec/2025:09:00:00 +0000] \"GET / HTTP/1.1\" 200 5\n");
+    let of_text = "file,line,time,client,user,method,path,query,protocol,status,request,bytes,raw";
+    assert_eq!(header(&["grep", "--csv", "", text(&text_log)]), of_text);
+    let member =
+        "{\"time\":\"2025-12-17T09:03:01Z\",\"path\":\"/a\",\"status\":200,\"tenant\":\"acme\"}\n";
+    let json_log = folder.file("b.json", member.as_bytes());
+    let of_json = "file,line,time,path,status,tenant,raw";
+    assert_eq!(header(&["grep", "--csv", "", text(&json_log)]), of_json);
+    let of_both = of_text.replace("bytes,", "bytes,tenant,");
+    assert_eq!(header(&["grep", "--csv", "", text(&text_log), text(&json_log)]), of_both);
+    let of_pipe = run_with_stdin(["grep", "--csv", ""], member.as_bytes()).stdout;
+    let rows: Vec<&str> = of_pipe.lines().collect();
+    assert_eq!(rows[0], "file,line,time,path,status,tenant,other_fields,raw");
+    assert!(
+        rows[1].starts_with("standard input,1,2025-12-17T09:03:01Z,/a,200,acme,,"),
+        "{of_pipe}"
+    );
+}
+
+#[test]
+fn columns_are_chosen_by_their_names() {
+    let folder = Folder::new();
+    let path = folder.file(
+        "a.json",
+        b"{\"time\":\"2025-12-17T09:03:01Z\",\"path\":\"/a\",\"status\":200,\"bytes\":7,\"tenant\":\"acme\"}\nno record\n",
+    );
+    let grep = |arguments: &[&str]| {
+        run(["grep"].iter().chain(arguments).copied().chain(["", text(&path)]))
+    };
+    let csv = grep(&["--csv", "--columns", "status_code,uri,line,tenant,path"]).stdout;
+    assert_eq!(csv, "status,path,line,tenant\r\n200,/a,1,acme\r\n,,2,\r\n");
+    let json = grep(&["--json", "--columns", "tenant,bytes,line"]).stdout;
+    assert_eq!(json, "{\"tenant\":\"acme\",\"bytes\":7,\"line\":1}\n{\"line\":2}\n");
+    let others = grep(&["--csv", "--columns", "path,other_fields", "--where", "path=/a"]).stdout;
+    let object = "\"{\"\"time\"\":\"\"2025-12-17T09:03:01Z\"\",\"\"status\"\":\"\"200\"\",\"\"bytes\"\":7,\"\"tenant\"\":\"\"acme\"\"}\"";
+    assert_eq!(others, format!("path,other_fields\r\n/a,{object}\r\n"));
+    let all = grep(&["--csv", "--columns", "tenant,*"]).stdout;
+    assert!(all.starts_with("tenant,file,line,time,path,status,bytes,raw\r\nacme,"), "{all}");
+    for (arguments, message) in [
+        (&["--csv", "--columns", "tenent"][..], "did you mean `tenant`?"),
+        (
+            &["--columns", "path"],
+            "--columns: lines are printed as they are in the logs; add --csv or --json",
+        ),
+    ] {
+        let refused = grep(arguments);
+        assert_eq!(refused.code, 2);
+        assert!(refused.stderr.contains(message), "{}", refused.stderr);
+    }
+}
+
+#[test]
+fn a_field_that_appears_after_the_header_is_kept_or_named() {
+    let folder = Folder::new();
+    let member = |more: &str| {
+        format!("{{\"time\":\"2025-12-17T09:03:01Z\",\"path\":\"/a\",\"status\":200{more}}}\n")
+    };
+    // More than the first lines that decide.
+    let content = member(",\"a\":1").repeat(6_000) + &member(",\"b\":\"late\"");
+    let path = folder.file("a.json", content.as_bytes());
+    let found = run(["grep", "--csv", "late", text(&path)]);
+    let rows: Vec<&str> = found.stdout.lines().collect();
+    assert_eq!((found.code, rows[0]), (0, "file,line,time,path,status,a,other_fields,raw"));
+    assert!(rows[1].contains("extra_more"), "{}", rows[1]);
+    let request = "192.0.2.1 - - [17/Dec/2025:09:00:00 +0000] \"GET / HTTP/1.1\" 200 5\n";
+    let with_host = format!("late.example:80 {request}").repeat(2);
+    let path = folder.file("b.log", (request.repeat(6_000) + &with_host).as_bytes());
+    let found = run(["grep", "--csv", "late", text(&path)]);
+    assert_eq!(found.code, 2, "{}", found.stdout);
+    let message =
+        "these fields have no column, because they appeared after the header was written: host;";
+    assert!(found.stderr.contains(message), "{}", found.stderr);
+    let found = run(["grep", "--csv", "--columns", "*,other_fields", "late", text(&path)]);
+    assert_eq!((found.code, found.stderr.as_str()), (0, ""));
+    assert!(
+        found.stdout.contains("\"{\"\"host\"\":\"\"late.example:80\"\"}\""),
+        "{}",
+        found.stdout
     );
 }
