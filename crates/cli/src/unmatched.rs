@@ -56,6 +56,9 @@ pub(crate) fn no_known_format(source: &SourceSnapshot) -> String {
                       with --format";
         return format!("{}; {remedy}", unread.reason);
     }
+    if unread.has_colours() {
+        return unread.reason;
+    }
     let none_matches = none_matches(lines, too_long);
     match unread.suggestion {
         None => format!(

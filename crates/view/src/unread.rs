@@ -17,7 +17,16 @@ pub struct Unread {
     pub suggestion: Option<String>,
 }
 
+/// What is said of lines in colours, as a clause after the name of the source.
+const HAS_COLOURS: &str = "has the colour codes of a terminal in its lines, so no known format matches; remove \
+                           them first: sed 's/\\x1b\\[[0-9;]*m//g' FILE";
+
 impl Unread {
+    /// Whether the lines have the colour codes of a terminal, so that they are in no known format.
+    pub fn has_colours(&self) -> bool {
+        self.reason == HAS_COLOURS
+    }
+
     /// Describes a source with these first lines. Those that were cut off tell no definition.
     pub fn of<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let lines: Vec<&[u8]> = lines.into_iter().collect();
@@ -33,9 +42,11 @@ impl Unread {
             TextKind::Prose => {
                 (false, "is a text without times or addresses, not a log".to_owned())
             }
+            TextKind::Coloured => (true, HAS_COLOURS.to_owned()),
             TextKind::Log => (true, "has no line in a known format".to_owned()),
         };
-        let suggestion = suggest_format(whole).filter(|_| is_log).map(|it| it.definition);
+        let may_suggest = is_log && kind != TextKind::Coloured;
+        let suggestion = suggest_format(whole).filter(|_| may_suggest).map(|it| it.definition);
         Self { reason, is_log, suggestion }
     }
 }
@@ -49,6 +60,13 @@ mod tests {
         let of = |lines: &[&str]| Unread::of(lines.iter().map(|line| line.as_bytes()));
         assert_eq!(of(&["%PDF-1.7"]).reason, "is a PDF document, not a log");
         assert!(!of(&["a,b", "1,2"]).is_log);
+        let coloured = of(&["192.0.2.7 \x1b[32mGET\x1b[0m /a 200"]);
+        assert!(coloured.is_log && coloured.has_colours() && coloured.suggestion.is_none());
+        assert!(
+            coloured.reason.ends_with(r"sed 's/\x1b\[[0-9;]*m//g' FILE"),
+            "{}",
+            coloured.reason
+        );
         let unread = of(&["2025-12-17 09:03:01.5 [192.0.2.7] GET /a -> 200 in 7"]);
         assert!(unread.is_log);
         assert_eq!(

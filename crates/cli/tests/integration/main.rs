@@ -3,6 +3,7 @@
 mod bad_input;
 mod blocks;
 mod bursts;
+mod changing_logs;
 #[cfg(target_os = "linux")]
 mod clock;
 mod conditions;
@@ -26,6 +27,7 @@ mod http2_proxied_cases;
 mod http2_recording_backend;
 mod http_cases;
 mod json;
+mod json_files;
 mod kinds;
 mod lake_readers;
 mod late_values;

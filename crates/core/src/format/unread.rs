@@ -13,6 +13,8 @@ pub enum TextKind {
     Table,
     /// Lines without times or addresses.
     Prose,
+    /// Lines with the colour codes of a terminal.
+    Coloured,
     /// Lines that may be those of a log.
     Log,
 }
@@ -38,6 +40,9 @@ impl TextKind {
         }
         if lines.iter().any(|line| looks_binary(line)) {
             return Self::Binary(None);
+        }
+        if lines.iter().filter(|line| has_colours(line)).count() * 2 > lines.len() {
+            return Self::Coloured;
         }
         let with_signs = lines.iter().filter(|line| has_signs_of_a_log(line)).count();
         if with_signs * 2 > lines.len() || suggest_format(lines.iter().copied()).is_some() {
@@ -65,6 +70,15 @@ const MAGIC: [(&[u8], &str); 10] = [
     (b"PAR1", "a Parquet file"),
     (b"\x0a\x0d\x0d\x0a", "a capture of packets"),
 ];
+
+/// Whether a line has a colour code of a terminal: `ESC [ 31 m` (ECMA-48, SGR).
+fn has_colours(line: &[u8]) -> bool {
+    memchr::memmem::find_iter(line, b"\x1b[").any(|at| {
+        let rest = &line[at + 2..];
+        let end = rest.iter().position(|byte| !matches!(byte, b'0'..=b'9' | b';'));
+        end.is_some_and(|end| rest[end] == b'm')
+    })
+}
 
 /// Whether a line is binary: more than a tenth of it is control characters or not UTF-8.
 fn looks_binary(text: &[u8]) -> bool {
@@ -115,6 +129,8 @@ mod tests {
             (&["a|192.0.2.7|b"], TextKind::Log),
             (&["a\u{1}(192.0.2.7)<b>"], TextKind::Log),
             (&["a^^2025-12-17T09:03:01Z^^b"], TextKind::Log),
+            (&["\x1b[36mclient 192.0.2.7\x1b[0m left"], TextKind::Coloured),
+            (&["client 192.0.2.7 \x1b[2J left"], TextKind::Log),
             (&["{\"a\":1}"], TextKind::Log),
         ] {
             let lines: Vec<&[u8]> = lines.iter().map(|line| line.as_bytes()).collect();

@@ -9,7 +9,7 @@ use super::utf16::ByteOrder;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Packing {
     Compression(Compression),
-    /// UTF-16 with a byte order mark.
+    /// UTF-16.
     Utf16(ByteOrder),
     /// The lines of a container runtime, which may be split.
     Cri,

@@ -1,4 +1,4 @@
-//! Text in UTF-16 with a byte order mark (RFC 2781), converted to UTF-8 while it is read.
+//! Text in UTF-16 (RFC 2781), with a byte order mark or without, converted to UTF-8 while it is read.
 
 use std::io;
 
@@ -12,15 +12,26 @@ pub(super) enum ByteOrder {
 }
 
 impl ByteOrder {
-    /// Returns the byte order of the mark at the start of a stream. `None` for the mark of UTF-32,
-    /// which begins like that of UTF-16.
+    /// Returns the byte order of the mark at the start of a stream, or of letters without a mark. `None`
+    /// for the mark of UTF-32, which begins like that of UTF-16.
     pub(super) fn of(first_bytes: &[u8]) -> Option<Self> {
         match first_bytes {
             [0xFF, 0xFE, 0, 0, ..] => None,
             [0xFF, 0xFE, ..] => Some(Self::Little),
             [0xFE, 0xFF, ..] => Some(Self::Big),
-            _ => None,
+            _ => Self::of_letters(first_bytes),
         }
+    }
+
+    /// Returns the byte order of a text without a mark that begins with some characters of ASCII.
+    fn of_letters(first_bytes: &[u8]) -> Option<Self> {
+        let (units, _) = first_bytes.as_chunks::<2>();
+        let units = units.get(..UNMARKED_UNITS)?;
+        let is_letter = |byte: u8| matches!(byte, b' '..=b'~' | b'\t' | b'\r' | b'\n');
+        if units.iter().all(|[low, high]| is_letter(*low) && *high == 0) {
+            return Some(Self::Little);
+        }
+        units.iter().all(|[high, low]| is_letter(*low) && *high == 0).then_some(Self::Big)
     }
 
     fn unit(self, bytes: [u8; 2]) -> u16 {
@@ -30,6 +41,9 @@ impl ByteOrder {
         }
     }
 }
+
+/// The characters of ASCII with which a text without a mark has to begin.
+const UNMARKED_UNITS: usize = 16;
 
 /// The byte order mark, which is not part of the text.
 const MARK: u16 = 0xFEFF;
@@ -113,6 +127,19 @@ mod tests {
         }
         decoder.finish(&mut output)?;
         Ok(output)
+    }
+
+    #[test]
+    fn the_order_of_a_text_without_a_mark_is_that_of_its_letters() {
+        let text = "192.0.2.1 - - [17/Dec/2025";
+        let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        assert_eq!(ByteOrder::of(&little), Some(ByteOrder::Little));
+        assert_eq!(ByteOrder::of(&big), Some(ByteOrder::Big));
+        assert_eq!(decode(ByteOrder::Big, &big, 3).expect("whole units"), text.as_bytes());
+        for other in [text.as_bytes(), &little[..30], &[0; 64], &[&[0; 32], &little[..]].concat()] {
+            assert_eq!(ByteOrder::of(other), None);
+        }
     }
 
     proptest! {

@@ -27,7 +27,7 @@ use super::read::line_parser::LineParser;
 use crate::line::Lines;
 
 /// The number of lines to read: enough that a few broken ones do not decide.
-const LINES_MAX: u64 = 1_000;
+pub(super) const LINES_MAX: u64 = 1_000;
 /// The number of bytes to read: few enough that detection takes a few milliseconds.
 pub(super) const BYTES_MAX: usize = 256 << 10;
 /// Longer lines are skipped: the garbage that a crash or a rotation leaves in a log would

@@ -40,12 +40,14 @@ pub(super) use self::year::reference_of_year;
 pub use self::year::with_log_year;
 
 use self::drift::{FormatChange, FormatDrift};
+use super::companion_search::LineDetector;
 use super::companions::{add_error_logs, companions_of, detected_max, known_companions};
 use super::compiled::line_options::{LineOptions, with_options};
 use super::compiled::{Format, YearOrigin};
-use super::detect::{best_of, matching_formats};
+use super::detect::{Candidate, LINES_MAX, best_of, matching_formats};
 use super::placeholder::placeholder;
 use super::read::followed_format::FollowedFormat;
+use crate::line::Lines;
 use crate::schema::RecordKind;
 
 /// Follows the format of one source, block by block.
@@ -110,6 +112,17 @@ enum State {
 /// After this many bytes without a format, whatever the size of their blocks, the source is not a
 /// log, and further detection would only slow it down.
 const DETECTION_BYTES_MAX: usize = 16 << 20;
+
+/// Detects the format of a block. If no line among its first is in a known format, the block is searched for
+/// the first one that is: a program may write thousands of other lines before its requests.
+fn detect_late(bytes: &[u8]) -> Option<Candidate> {
+    best_of(matching_formats(bytes)).or_else(|| {
+        let mut detector = LineDetector::default();
+        let mut later = Lines::new(bytes).skip(LINES_MAX as usize);
+        let first = later.find(|line| detector.detect(line.bytes).is_some())?;
+        best_of(matching_formats(&bytes[first.start..]))
+    })
+}
 
 /// The most formats that are remembered after a drift.
 const EARLIER_MAX: usize = 32;
@@ -256,7 +269,7 @@ impl FormatTracker {
     /// Detects the format in a block's first lines. If none matches, the next block is tried: some
     /// logs begin with a page of other text.
     fn detect(&mut self, bytes: &[u8], now_s: i64) -> Option<FormatFinding> {
-        let Some(best) = best_of(matching_formats(bytes)) else {
+        let Some(best) = detect_late(bytes) else {
             if let State::Unknown(_, tried_bytes) = &mut self.state {
                 *tried_bytes += bytes.len();
             }
