@@ -249,7 +249,7 @@ impl YearSource {
             Self::NextLog => Some("by the next log of its rotated set"),
             Self::LeapDay => Some("the last leap year, by its 29 February"),
             Self::Written => Some("that of the file's last change"),
-            Self::Read => Some("the present one"),
+            Self::Read => Some("the latest that is not in the future"),
         }
     }
 }

@@ -16,7 +16,6 @@ import { count, plural, share } from "../format/number";
 import { visible } from "../format/text";
 import { rangeText } from "../format/time";
 import type { Report } from "../generated/Report";
-import type { YearSource } from "../generated/YearSource";
 import { shareCounted } from "../state/rows";
 import { hasFilter } from "../state/state";
 import { blocks, question, state } from "../state/store";
@@ -48,7 +47,6 @@ export function ChartPanel({ report, complete }: { report: Report; complete: boo
         />
         <OverlayButton report={report} stated={stated} />
         <ZonePicker shown={report.time.zone} />
-        <YearDoubt from={report.time.year_from} />
         {kinds.length === 1 && <StackSelect report={report} />}
       </div>
       <Chart
@@ -154,20 +152,5 @@ function NoChart({ report, complete }: { report: Report; complete: boolean }) {
   }
   return (
     <p class="no-chart">{complete ? `No ${one} was read.` : "Waiting for the first lines…"}</p>
-  );
-}
-
-/** That the year of the times may be wrong, because the log has none. */
-function YearDoubt({ from }: { from: YearSource | undefined }) {
-  if (from === undefined || from === "stated") return null;
-  const doubts = {
-    name: "the year is by the day in the file’s name",
-    written: "the year is that of the file’s last change",
-    read: "the log has no year; the present one is taken",
-  };
-  return (
-    <span class="muted" data-testid="year-doubt" title="In a terminal, --year states it.">
-      {doubts[from]}
-    </span>
   );
 }

@@ -8,6 +8,7 @@ import { instantSeconds, parseStamp, timeTexts } from "../format/time";
 import type { Quantiles } from "../generated/Quantiles";
 import type { Report } from "../generated/Report";
 import { DURATION_TITLES } from "../generated/words";
+import type { YearSource } from "../generated/YearSource";
 import { withoutLines } from "../state/withoutLines";
 
 /** Characters of an end beyond which a range needs smaller letters. */
@@ -162,7 +163,23 @@ function TimeSpan({ report }: { report: Report }) {
       <dd class="figure-note">
         {span(secondsOf(report))} · {report.time.zone}
       </dd>
+      <YearDoubt from={report.time.year_from} />
     </div>
+  );
+}
+
+/** That the year of the times may be wrong, because the log has none. */
+function YearDoubt({ from }: { from: YearSource | undefined }) {
+  if (from === undefined || from === "stated") return null;
+  const doubts = {
+    name: "no year in the log: by the day in the file’s name",
+    written: "no year in the log: that of the file’s last change",
+    read: "no year in the log: the latest that is not in the future",
+  };
+  return (
+    <dd class="figure-note" data-testid="year-doubt" title="In a terminal, --year states it.">
+      {doubts[from]}
+    </dd>
   );
 }
 
