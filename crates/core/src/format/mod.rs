@@ -54,6 +54,7 @@ mod detect;
 mod error;
 mod inference;
 mod layout;
+mod line_detector;
 mod members;
 mod nearest;
 mod nearness;
@@ -70,7 +71,7 @@ mod users;
 
 pub use self::absent_keys::absent_keys;
 pub use catalog::{FormatNotes, format_by_name, format_notes, known_formats};
-pub use companion_search::{CompanionSearch, LineDetector};
+pub use companion_search::CompanionSearch;
 pub use compiled::client_choice::ClientChoice;
 pub use compiled::line_options::LineOptions;
 pub use compiled::{Format, YearOrigin, YearReference};
@@ -79,6 +80,7 @@ pub use detect::{Candidate, Detection, LineMismatch, detect, detect_format, try_
 pub use error::FormatError;
 pub use inference::{SuggestedFormat, suggest_format};
 pub use layout::RecordLayout;
+pub use line_detector::LineDetector;
 pub use program::mismatch::Mismatch;
 pub(crate) use program::packed::PackedRecords;
 pub use program::wrapper::Wrapper;

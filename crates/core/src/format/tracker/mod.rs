@@ -40,11 +40,11 @@ pub(super) use self::year::reference_of_year;
 pub use self::year::with_log_year;
 
 use self::drift::{FormatChange, FormatDrift};
-use super::companion_search::LineDetector;
 use super::companions::{add_error_logs, companions_of, detected_max, known_companions};
 use super::compiled::line_options::{LineOptions, with_options};
 use super::compiled::{Format, YearOrigin};
 use super::detect::{Candidate, LINES_MAX, best_of, matching_formats};
+use super::line_detector::LineDetector;
 use super::placeholder::placeholder;
 use super::read::followed_format::FollowedFormat;
 use crate::line::Lines;
