@@ -173,6 +173,8 @@ function YearDoubt({ from }: { from: YearSource | undefined }) {
   if (from === undefined || from === "stated") return null;
   const doubts = {
     name: "no year in the log: by the day in the file’s name",
+    next_log: "no year in the log: by the next log of its rotated set",
+    leap_day: "no year in the log: the last leap year, by its 29 February",
     written: "no year in the log: that of the file’s last change",
     read: "no year in the log: the latest that is not in the future",
   };
