@@ -16,58 +16,67 @@ pub(super) struct ClientTexts<'a> {
     program: &'a JsonProgram,
     /// What is known of each member of the sample.
     members: Vec<Place>,
+    /// The lines that have what a record needs. Others, such as those of the server itself, say nothing
+    /// about the keys of records.
+    records: u64,
 }
 
 /// The places of one member.
-#[derive(Clone, Copy)]
 struct Place {
+    /// Its key in the program.
+    entry: Option<usize>,
     /// Whether a client chooses its text.
     is_client_text: bool,
     /// Whether it has only been behind such a text.
     is_always_behind: bool,
+    /// The records that have it.
+    records: u64,
 }
 
 impl<'a> ClientTexts<'a> {
     /// No lines.
     pub(super) fn new(program: &'a JsonProgram) -> Self {
-        Self { program, members: Vec::new() }
+        Self { program, members: Vec::new(), records: 0 }
     }
 
     /// Adds a line, whose members have these numbers in the sample.
     pub(super) fn add(&mut self, order: &[usize], sample: &MemberSample) {
+        for member in sample.members.iter().skip(self.members.len()) {
+            let entry = self.program.entry_of(&member.path);
+            let is_client_text =
+                entry.is_some_and(|entry| self.program.entries()[entry].is_client_text());
+            let place = Place { entry, is_client_text, is_always_behind: true, records: 0 };
+            self.members.push(place);
+        }
         let mut is_behind = false;
         for index in order {
-            while self.members.len() <= *index {
-                let path = &sample.members[self.members.len()].path;
-                let entry = self.program.entry_of(path).map(|entry| &self.program.entries()[entry]);
-                let is_client_text = entry.is_some_and(|entry| entry.is_client_text());
-                self.members.push(Place { is_client_text, is_always_behind: true });
-            }
             let place = &mut self.members[*index];
             place.is_always_behind &= is_behind;
             is_behind |= place.is_client_text;
         }
+        let mut once = order.to_vec();
+        once.sort_unstable();
+        once.dedup();
+        let has = |entry: usize| once.iter().any(|index| self.members[*index].entry == Some(entry));
+        if self.program.has_required(has) {
+            self.records += 1;
+            once.iter().for_each(|index| self.members[*index].records += 1);
+        }
     }
 
     /// Whether a key of the program, by its number, is not the log's own although another key for the same
-    /// field is: one that most lines have.
-    pub(super) fn foreign_keys(self, sample: &MemberSample) -> impl Fn(usize) -> bool + use<> {
-        let entries = self.program.entries();
-        let lines_of = |entry: usize| {
-            let member = sample.members.iter().position(|one| one.path == entries[entry].path);
-            member.map(|index| (index, sample.members[index].in_lines.len() as u64))
-        };
-        let is_own = |entry: usize| lines_of(entry).is_some_and(|(_, own)| own * 2 > sample.lines);
-        let is_foreign = |entry: usize| match lines_of(entry) {
-            Some((index, _)) => self.members.get(index).is_some_and(|place| place.is_always_behind),
-            None => true,
-        };
-        let own: Vec<bool> = (0..entries.len()).map(is_own).collect();
+    /// field is: one that most records have.
+    pub(super) fn foreign_keys(self) -> impl Fn(usize) -> bool + use<> {
+        let place = |entry: usize| self.members.iter().find(|place| place.entry == Some(entry));
+        let is_own =
+            |entry: usize| place(entry).is_some_and(|place| place.records * 2 > self.records);
+        let is_foreign = |entry: usize| place(entry).is_none_or(|place| place.is_always_behind);
+        let entries = self.program.entries().len();
+        let own: Vec<bool> = (0..entries).map(is_own).collect();
         let has_own = |entry: usize| {
-            (0..entries.len())
-                .any(|other| own[other] && self.program.are_alternatives(entry, other))
+            (0..entries).any(|other| own[other] && self.program.are_alternatives(entry, other))
         };
-        let foreign = (0..entries.len()).map(|it| !own[it] && is_foreign(it) && has_own(it));
+        let foreign = (0..entries).map(|it| !own[it] && is_foreign(it) && has_own(it));
         let foreign: Vec<bool> = foreign.collect();
         move |entry| foreign.get(entry).is_some_and(|is_foreign| *is_foreign)
     }

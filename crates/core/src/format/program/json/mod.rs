@@ -364,6 +364,11 @@ impl JsonProgram {
         self.copies = order.iter().map(|index| self.copies[*index]).collect();
     }
 
+    /// Whether a line with these entries has what every line must have.
+    pub(in crate::format) fn has_required(&self, has: impl Fn(usize) -> bool) -> bool {
+        self.requirements.iter().all(|it| it.entries.iter().any(|entry| has(*entry)))
+    }
+
     /// Whether two entries are alternatives.
     pub(in crate::format) fn are_alternatives(&self, one: usize, other: usize) -> bool {
         let group = self.entries[one].group;
