@@ -369,14 +369,9 @@ fn a_field_that_appears_after_the_header_is_kept_or_named() {
     let path = folder.file("b.log", (request.repeat(6_000) + &with_host).as_bytes());
     let found = run(["grep", "--csv", "late", text(&path)]);
     assert_eq!(found.code, 2, "{}", found.stdout);
-    let message =
-        "these fields have no column, because they appeared after the header was written: host;";
+    let message = "these fields have no column, because they appeared after the header was written: host, port;";
     assert!(found.stderr.contains(message), "{}", found.stderr);
     let found = run(["grep", "--csv", "--columns", "*,other_fields", "late", text(&path)]);
     assert_eq!((found.code, found.stderr.as_str()), (0, ""));
-    assert!(
-        found.stdout.contains("\"{\"\"host\"\":\"\"late.example:80\"\"}\""),
-        "{}",
-        found.stdout
-    );
+    assert!(found.stdout.contains("\"\"host\"\":\"\"late.example\"\""), "{}", found.stdout);
 }

@@ -15,7 +15,7 @@ pub trait LogSource {
     /// The format that its lines are read with, once that is known.
     ///
     /// `None` while the first lines are still awaited. If the format of a source changed, the
-    /// newest; [`Snapshot::formats`] has all.
+    /// newest; [`crate::Snapshot::formats`] has all.
     fn format(&self) -> Option<&Arc<Format>>;
 
     /// Its name, as a person knows it.

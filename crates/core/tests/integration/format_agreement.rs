@@ -14,7 +14,8 @@ use weir_core::{
 
 /// Pairs of formats with sample lines that both match and read differently: the format of the
 /// line, the other format, and the reason.
-const AMBIGUOUS: [(&str, &str, &str); 0] = [];
+const AMBIGUOUS: [(&str, &str, &str); 1] =
+    [("HAR", "JSONREQUEST", "`time` is a duration in HAR, of which more fields are read")];
 
 /// The fields on which the formats must agree, by name.
 type Facts = Vec<(String, String)>;

@@ -86,7 +86,14 @@ impl TextColumns {
         }
         match format {
             ExportFormat::Csv => {
-                csv_row(cells.iter().map(|(_, value, _)| value.as_deref().unwrap_or_default()))
+                // An empty text has quotes, as opposed to none.
+                let cell = |value: &Option<Cow<'_, [u8]>>| match value.as_deref() {
+                    None => String::new(),
+                    Some(b"") => "\"\"".to_owned(),
+                    Some(value) => csv_row([value]).trim_end_matches("\r\n").to_owned(),
+                };
+                let row: Vec<String> = cells.iter().map(|(_, value, _)| cell(value)).collect();
+                row.join(",") + "\r\n"
             }
             ExportFormat::JsonLines => {
                 let members = cells.iter().filter_map(|(name, value, is_number)| {

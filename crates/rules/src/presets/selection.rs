@@ -193,7 +193,7 @@ impl TextField {
         self.expression(pattern)
     }
 
-    /// A pattern in which `*` is any text and a backslash takes the meaning from the next
+    /// A pattern in which `*` is any text, also one that is not UTF-8, and a backslash takes the meaning from the next
     /// character.
     pub(super) fn wildcard(self, pattern: &str) -> Selection {
         let (mut parts, mut part) = (Vec::new(), String::new());
@@ -207,7 +207,7 @@ impl TextField {
         }
         parts.push(part);
         let escaped: Vec<String> = parts.iter().map(|part| escape(part)).collect();
-        self.expression(&format!("^{}$", escaped.join(".*")))
+        self.expression(&format!("^{}$", escaped.join(ANY_BYTES)))
     }
 
     fn expression(self, pattern: &str) -> Selection {
@@ -215,6 +215,9 @@ impl TextField {
         Selection::those(format!("{}~'{flags}{}'", self.name, without_quotes(pattern)))
     }
 }
+
+/// Any bytes, in a regular expression.
+const ANY_BYTES: &str = "(?s-u:.*)";
 
 /// The characters of a regular expression that do not follow a backslash.
 fn plain_characters(pattern: &str) -> impl Iterator<Item = char> {
@@ -322,7 +325,7 @@ mod tests {
             PATH.matches(r"a\'b'\\'c"),
             Selection::those(r"path~'a\x27b\x27\\\x27c'".to_owned())
         );
-        assert_eq!(PATH.wildcard(r"/a\**"), Selection::those(r"path~'^/a\*.*$'".to_owned()));
+        assert_eq!(PATH.wildcard(r"/a\**"), Selection::those(r"path~'^/a\*(?s-u:.*)$'".to_owned()));
         for not_one in ["", "x", "192.0.2.0/33", "192.0.2.1..192.0.2.9", "192.0.2.0/24/1", "::/129"]
         {
             assert_eq!(of_client(not_one), Selection::Unknown, "{not_one}");

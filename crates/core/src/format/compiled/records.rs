@@ -26,7 +26,7 @@ impl Format {
         is_bare && self.client_source.is_none() && self.program.begins_with_client()
     }
 
-    /// Resolves the name of a field, or an alias that [`Field::by_name`] accepts. The name
+    /// Resolves the name of a field, or an alias that [`crate::Field::by_name`] accepts. The name
     /// [`crate::STATUS_CLASS`] stands for the class of the status.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ impl Format {
     }
 
     /// Returns accessors of all fields with the fields' names: the time, the other known fields
-    /// in the order of [`Field::TEXT`] and [`Field::NUMBERS`], then the extra fields.
+    /// in the order of [`crate::Field::TEXT`] and [`crate::Field::NUMBERS`], then the extra fields.
     ///
     /// For a table of all fields, in the order in which people read them.
     pub fn accessors(&self) -> Vec<(String, FieldAccessor)> {

@@ -123,7 +123,7 @@ impl Detection {
 /// most lines: a format that demands less matches more lines. Of equal ones the earlier in
 /// [`crate::known_formats`] is better.
 ///
-/// If most of the first lines are in a [`Wrapper`], the formats are also tried inside it. They
+/// If most of the first lines are in a [`crate::Wrapper`], the formats are also tried inside it. They
 /// rank first if the best of them matches more than half as many lines as any format without the
 /// wrapper: COMBINED accepts any text as the user, so it also matches some wrapped lines.
 ///

@@ -36,8 +36,10 @@ pub(in crate::format) fn outline_format(lines: &[&[u8]], needs_time: bool) -> Op
         let separator = separator_of(lines)?;
         let columns = columns_of(lines, &|line| cells_of(line, separator))?;
         let roles = roles_of(&columns, needs_time)?;
-        let is_safe = separator == b'\t' || !are_chosen_by_clients(&columns, &roles);
-        is_safe.then(|| definition_of(&columns, &roles)).flatten()
+        if are_chosen_by_clients(&columns, &roles, separator) {
+            return None;
+        }
+        definition_of(&columns, &roles)
     };
     let definition = by_words().or_else(by_cells)?;
     let format = notation::compile(&definition)?.ok()?;
@@ -65,13 +67,21 @@ fn columns_of<'a>(
     Some((0..shape[0].len()).map(|index| Column::of(&shape, index)).collect())
 }
 
-/// Whether a value has a name though it stands behind a text that clients write. Such a text may hold
-/// the separator, which few servers escape, and what follows it would move.
-fn are_chosen_by_clients(columns: &[Column<'_>], roles: &[Option<Role>]) -> bool {
+/// Whether a value has a name though it stands behind a text that clients may write: any without quotes that
+/// is no number. Such a text may hold the separator, which few servers escape, and what follows it would
+/// move. A target has no tab, which servers refuse in a request line.
+fn are_chosen_by_clients(columns: &[Column<'_>], roles: &[Option<Role>], separator: u8) -> bool {
+    let is_number = |value: &[u8]| {
+        value.iter().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b','))
+    };
     let is_free = |(column, role): &(&Column<'_>, &Option<Role>)| {
         column.part.form == PartForm::Barred
-            && (matches!(role, Some(Role::UserAgent | Role::Referer | Role::Target))
-                || role.is_none() && column.values.iter().any(|value| value.contains(&b' ')))
+            && match role {
+                Some(Role::UserAgent | Role::Referer) => true,
+                Some(Role::Target) => separator != b'\t',
+                Some(_) => false,
+                None => !column.all_known(is_number),
+            }
     };
     let cells = || columns.iter().zip(roles);
     let Some(free) = cells().position(|cell| is_free(&cell)) else { return false };

@@ -56,7 +56,7 @@ impl FormatChoice {
     }
 }
 
-/// The knowledge that a [`FormatTracker`] has of its source beforehand.
+/// The knowledge that a [`crate::FormatTracker`] has of its source beforehand.
 ///
 /// The default is for a file whose age is not known: the clock decides the year, and the format
 /// stays.

@@ -114,14 +114,11 @@ impl YearOrder {
             return None;
         }
         let mut reader = reader_of_leap_year(format)?;
-        let mut times = Lines::new(&bytes[..bytes.len().min(DENSE_BYTES)])
-            .filter_map(|line| time_of(&mut reader, line.bytes));
-        let is_leap_day = |time_s: &i64| {
-            let Date { month, day, .. } = Date::from_days(time_s.div_euclid(DAY_S));
-            (month, day) == (2, 29)
-        };
-        let first_s = times.next()?;
-        let leap_s = std::iter::once(first_s).chain(times).find(is_leap_day)?;
+        let times: Vec<i64> = Lines::new(&bytes[..bytes.len().min(DENSE_BYTES)])
+            .filter_map(|line| time_of(&mut reader, line.bytes))
+            .collect();
+        let first_s = *times.first()?;
+        let leap_s = leap_day_among_neighbours(&times)?;
         let until_s = reference.unix_s.checked_add(DAY_S)?;
         let (first_s, leap_s) = (latest_s(first_s, until_s)?, latest_s(leap_s, until_s)?);
         let begin_s = leap_s - 365 * DAY_S;
@@ -218,6 +215,24 @@ fn next_s(time_s: i64, earliest_s: i64) -> Option<i64> {
 fn latest_s(time_s: i64, until_s: i64) -> Option<i64> {
     let mut times = (1..=9).filter_map(|years| next_s(time_s, until_s - years * 366 * DAY_S));
     times.find(|time_s| *time_s <= until_s)
+}
+
+/// The first 29 February that lines of the days around it surround. A line of its own may have any time:
+/// senders of syslog choose it.
+fn leap_day_among_neighbours(times: &[i64]) -> Option<i64> {
+    const NEIGHBOURS_S: i64 = 3 * DAY_S;
+    let is_leap_day = |time_s: &i64| {
+        let Date { month, day, .. } = Date::from_days(time_s.div_euclid(DAY_S));
+        (month, day) == (2, 29)
+    };
+    let begin = times.iter().position(is_leap_day)?;
+    let end = begin + times[begin..].iter().take_while(|time_s| is_leap_day(time_s)).count();
+    let (leap_s, last_s) = (times[begin], times[end - 1]);
+    let before = times[..begin].last().map(|time_s| leap_s - time_s);
+    let after = times.get(end).map(|time_s| time_s - last_s);
+    let are_near =
+        before.iter().chain(&after).all(|distance_s| (0..NEIGHBOURS_S).contains(distance_s));
+    (are_near && (before.is_some() || after.is_some())).then_some(leap_s)
 }
 
 #[cfg(test)]
