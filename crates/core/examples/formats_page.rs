@@ -252,7 +252,7 @@ year after that day, and not after both that day and the file's last modificatio
 the name may mean something else. Otherwise it says that the year is that of the file's last change,
 which may be a copy: Weir takes the latest year that puts the time at most one day after the file's last
 modification, or after now for pipes and sockets. Of a rotated set (`syslog`, `syslog.1`, `syslog.2.gz`),
-given together or as a directory, each log ends less than half a year after the next one begins, if that is
+given together or as a directory, each log ends before the next one begins, if that is
 earlier than its last change. A log with a 29 February between lines of the days around it, among its first
 256 KiB, is of the latest leap year before that. The report says both. Times without a zone are taken as UTC; so are those of a
 W3C log with `#Time Format: Local`, whose zone is not in the log.

@@ -212,14 +212,10 @@ fn order_rotated(inputs: &mut [Input], format: &FormatChoice) {
     }
 }
 
-/// How much later than the start of the next log of its set a log may end: lines come late, and the logs of
-/// parallel processes have numbers too. Half of the time at which the year would be in doubt.
-const OVERLAP_MAX: Duration = Duration::from_secs(182 * 86_400);
-
 /// Returns the first times of the files of a rotated set, in the order of `positions`.
 ///
 /// A copy of a log is often younger than its lines by years. So of files with a number, the newest comes
-/// first here, and the next one ends about when it begins.
+/// first here, and the time at which it begins is the latest of the next one.
 fn first_times_ns(
     inputs: &mut [Input],
     positions: &[usize],
@@ -241,7 +237,7 @@ fn first_times_ns(
         };
         times[index] = Some(time.unix_ns);
         if let (true, true, Ok(ns)) = (is_numbered, lacks_year, u64::try_from(time.unix_ns)) {
-            next_log = Some(SystemTime::UNIX_EPOCH + Duration::from_nanos(ns) + OVERLAP_MAX);
+            next_log = Some(SystemTime::UNIX_EPOCH + Duration::from_nanos(ns));
         }
     }
     times

@@ -99,7 +99,7 @@ impl JsonRecordsDecoder {
         let is_outer = self.position.indent <= self.record_indent;
         if byte == b'{' && is_outer {
             if self.may_be_value() {
-                self.first_key.begin(self.last);
+                self.first_key.begin();
                 self.place = Place::AfterBrace(self.position.indent);
                 return true;
             }
@@ -177,7 +177,7 @@ impl JsonRecordsDecoder {
         output.push(b'{');
         self.place = Place::Record;
         if self.first_key.is_unknown() {
-            self.first_key.begin(b'\n');
+            self.first_key.begin();
             self.place = Place::FirstKey;
         }
     }

@@ -11,10 +11,8 @@ pub(super) struct FirstKey {
     of_records: Option<Vec<u8>>,
     /// Whether that record goes on.
     is_in_first: bool,
-    /// Whether an object inside of a record begins with the key too, so that it tells nothing.
+    /// Whether an object inside of it begins with the key too, so that it tells nothing.
     is_ambiguous: bool,
-    /// Whether the object whose key is read can only be a value: it is the first in its list, or follows a key.
-    is_value: bool,
     /// The part of an object's key that was read.
     read: Vec<u8>,
 }
@@ -52,10 +50,9 @@ impl FirstKey {
         if byte == b'"' && !is_start { KeyProgress::Whole } else { KeyProgress::More }
     }
 
-    /// Begins to read the key of another object, which this byte precedes.
-    pub(super) fn begin(&mut self, before: u8) {
+    /// Begins to read the key of another object.
+    pub(super) fn begin(&mut self) {
         self.read.clear();
-        self.is_value = matches!(before, b'[' | b':');
     }
 
     /// Takes the key that was read for that of the records.
@@ -68,7 +65,7 @@ impl FirstKey {
     /// that it is the next record.
     pub(super) fn is_next_record(&mut self) -> bool {
         let is_same = self.of_records.as_ref() == Some(&self.read);
-        self.is_ambiguous |= is_same && (self.is_in_first || self.is_value);
+        self.is_ambiguous |= is_same && self.is_in_first;
         is_same && !self.is_ambiguous
     }
 
