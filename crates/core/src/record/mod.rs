@@ -180,15 +180,31 @@ impl<'a> Record<'a> {
     /// The text is method, target and protocol, separated by spaces; see [`RequestLine`].
     #[inline]
     pub(crate) fn set_request_line(&mut self, value: &'a [u8], keeps_target: bool) {
-        let line = RequestLine::parse(value).or_else(|| RequestLine::parse(uncoloured(value)?));
-        self.put_text(Field::Method, line.map(|line| line.method));
-        let protocol = line.map(|line| line.protocol).filter(|protocol| !protocol.is_empty());
-        self.put_text(Field::Protocol, protocol);
-        self.put_text(Field::Request, if line.is_none() { Some(value) } else { None });
-        match line {
-            Some(line) => self.set_target(line.target, keeps_target),
-            None => self.target = None,
+        match RequestLine::parse(value) {
+            Some(line) => self.put_request_line(line, keeps_target),
+            None => self.set_unusual_request_line(value, keeps_target),
         }
+    }
+
+    #[inline]
+    fn put_request_line(&mut self, line: RequestLine<'a>, keeps_target: bool) {
+        self.put_text(Field::Method, Some(line.method));
+        let has_protocol = !line.protocol.is_empty();
+        self.put_text(Field::Protocol, if has_protocol { Some(line.protocol) } else { None });
+        self.put_text(Field::Request, None);
+        self.set_target(line.target, keeps_target);
+    }
+
+    /// Reads a request line that has colours around it. Any other text is a malformed request.
+    #[cold]
+    fn set_unusual_request_line(&mut self, value: &'a [u8], keeps_target: bool) {
+        if let Some(line) = uncoloured(value).and_then(RequestLine::parse) {
+            return self.put_request_line(line, keeps_target);
+        }
+        self.put_text(Field::Method, None);
+        self.put_text(Field::Protocol, None);
+        self.put_text(Field::Request, Some(value));
+        self.target = None;
     }
 
     /// Makes the parts of the request line absent.
