@@ -196,22 +196,29 @@ impl Arrivals {
     /// `group` returns the key whose requests are spread together.
     pub(crate) fn at_likely_times(
         &self,
-        mut order: Vec<u32>,
+        order: Vec<u32>,
         group: impl Fn(&Arrival) -> u32,
     ) -> (Self, Vec<u32>) {
         let mut list = self.list.clone();
-        order.sort_by_key(|position| group(&self.list[*position as usize]));
+        // What is compared is copied: looking it up while sorting takes several times as long.
+        let arrival = |rank: u32| &self.list[order[rank as usize] as usize];
+        let ranks = 0..order.len() as u32;
+        let mut grouped: Vec<(u32, u32)> = ranks.map(|rank| (group(arrival(rank)), rank)).collect();
+        grouped.sort_unstable();
         let (mut earliest_ns, mut likely_ns) = (Vec::new(), Vec::new());
-        let of_group = |position: &u32| group(&self.list[*position as usize]);
-        for positions in order.chunk_by(|one, other| of_group(one) == of_group(other)) {
+        for ranks in grouped.chunk_by(|one, other| one.0 == other.0) {
             earliest_ns.clear();
-            earliest_ns.extend(positions.iter().map(|at| self.list[*at as usize].time_ns));
+            earliest_ns.extend(ranks.iter().map(|(_, rank)| arrival(*rank).time_ns));
             likely_arrivals(&earliest_ns, SECOND_SPREAD_NS + 1, &mut likely_ns);
-            for (position, likely_ns) in positions.iter().zip(&likely_ns) {
-                list[*position as usize].time_ns = *likely_ns;
+            for ((_, rank), likely_ns) in ranks.iter().zip(&likely_ns) {
+                list[order[*rank as usize] as usize].time_ns = *likely_ns;
             }
         }
-        order.sort_by_key(|position| (list[*position as usize].time_ns, *position));
+        drop(grouped);
+        let timed = |position: u32| (list[position as usize].time_ns, position);
+        let mut timed: Vec<(i64, u32)> = order.into_iter().map(timed).collect();
+        timed.sort_unstable();
+        let order = timed.into_iter().map(|(_, position)| position).collect();
         let likely =
             Self { list, keys: self.keys.clone(), several: self.several, ..Self::default() };
         (likely, order)
@@ -273,9 +280,40 @@ impl Arrivals {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Arrival, Arrivals};
+    use super::{Arrival, Arrivals, MS_IN_SECOND, NS_IN_MS, likely_arrivals};
 
     proptest! {
+        #[test]
+        fn likely_times_are_those_of_each_group_alone(
+            requests in prop::collection::vec((0..9i64, 0..4u32), 0..80),
+            chosen in prop::collection::vec(any::<bool>(), 80),
+        ) {
+            const SECOND_NS: i64 = MS_IN_SECOND * NS_IN_MS;
+            let mut arrivals = Arrivals::default();
+            for ((second, key), line) in requests.iter().zip(0..) {
+                let time_ns = second * SECOND_NS;
+                prop_assert!(arrivals.push(time_ns, Arrival::new(time_ns, 0, line, 0), &[*key]));
+            }
+            let mut order = arrivals.by_arrival();
+            order.retain(|position| chosen[*position as usize]);
+            let mut expected: Vec<i64> = arrivals.list.iter().map(|it| it.time_ns).collect();
+            for key in 0..4 {
+                let is_of_key = |at: &&u32| arrivals.list[**at as usize].only_key() == key;
+                let positions: Vec<u32> = order.iter().filter(is_of_key).copied().collect();
+                let of_key = |at: &u32| arrivals.list[*at as usize].time_ns;
+                let earliest_ns: Vec<i64> = positions.iter().map(of_key).collect();
+                let mut likely_ns = Vec::new();
+                likely_arrivals(&earliest_ns, SECOND_NS, &mut likely_ns);
+                for (position, likely_ns) in positions.iter().zip(likely_ns) {
+                    expected[*position as usize] = likely_ns;
+                }
+            }
+            let (likely, likely_order) = arrivals.at_likely_times(order.clone(), Arrival::only_key);
+            let times: Vec<i64> = likely.list.iter().map(|arrival| arrival.time_ns).collect();
+            order.sort_by_key(|position| (expected[*position as usize], *position));
+            prop_assert_eq!((times, likely_order), (expected, order));
+        }
+
         #[test]
         fn requests_keep_their_keys_in_every_order(
             // The keys of more requests than are copied at once.

@@ -32,7 +32,7 @@ pub(super) struct KeyRequests<'r> {
 /// # Memory
 ///
 /// 44 bytes for each request, 8 more for a limit of requests at once, and 40 more with decisions;
-/// the text of each distinct key with about 20 bytes more.
+/// the text of each distinct key with about 50 bytes more.
 #[derive(Debug)]
 pub(super) struct WindowReplay<'r> {
     limit: &'r Limit,

@@ -19,7 +19,9 @@
 
 use super::LimitReq;
 use super::bucket::{REQUEST, Rate, delay_ms};
-use super::level::{Level, THOUSANDTH, TimeRange, UnlimitedLevel, rate_times};
+use super::level::{
+    Level, LevelNumber, THOUSANDTH, TimeRange, UnlimitedLevel, fits_64_bits, rate_times,
+};
 use super::limit::Limit;
 use super::spans::Spans;
 use crate::arrivals::{Arrivals, NO_KEY, SECOND_SPREAD_NS};
@@ -31,27 +33,27 @@ use crate::report::Verdict;
 pub(super) const SPREAD_MS: i64 = SECOND_SPREAD_NS / 1_000_000;
 
 /// The memory of the state of a key, in bytes.
-pub(super) const KEY_BYTES: usize = size_of::<KeyLevels>();
+pub(super) const KEY_BYTES: usize = size_of::<KeyLevels<i128>>();
 
 /// The levels of a key; `None` before its first request.
-#[derive(Debug, Clone, Copy, Default)]
-struct KeyLevels {
-    level: Option<Level<i128>>,
-    unlimited: Option<UnlimitedLevel<i128>>,
-    spans: Spans<i128>,
+#[derive(Debug, Clone, Copy)]
+struct KeyLevels<N> {
+    level: Option<Level<N>>,
+    unlimited: Option<UnlimitedLevel<N>>,
+    spans: Spans<N>,
 }
 
 /// The keys of a zone.
-struct ZoneLevels {
+struct ZoneLevels<N> {
     rate: Rate,
     /// The smallest and the largest burst of its limits, in thousandths of a request.
     bursts: (i64, i64),
     /// Whether no other limit applies to requests with a key in the zone.
     is_alone: bool,
-    keys: Vec<KeyLevels>,
+    keys: Vec<KeyLevels<N>>,
 }
 
-impl ZoneLevels {
+impl<N: LevelNumber> ZoneLevels<N> {
     fn of_rule(rule: &LimitReq) -> Vec<Self> {
         let zone = |number: usize| {
             let sets = || rule.limit_sets().iter().map(|set| &set.limits[..]);
@@ -72,9 +74,13 @@ impl ZoneLevels {
         self.is_alone && self.bursts.0 == self.bursts.1
     }
 
-    fn key(&mut self, key: u32) -> &mut KeyLevels {
+    #[inline]
+    fn key(&mut self, key: u32) -> &mut KeyLevels<N> {
         let index = key as usize;
-        self.keys.resize(self.keys.len().max(index + 1), KeyLevels::default());
+        if index >= self.keys.len() {
+            let new = KeyLevels { level: None, unlimited: None, spans: Spans::default() };
+            self.keys.resize(index + 1, new);
+        }
         &mut self.keys[index]
     }
 
@@ -95,8 +101,8 @@ impl ZoneLevels {
             // A new key has no level if another limit rejected the request.
             (false, _, true) => Some(Level::new_or_nothing(passed)),
             _ => {
-                let over = i128::from(least - REQUEST) * i128::from(THOUSANDTH);
-                let over = over + rate_times::<i128>(rate, time.earliest_ms);
+                let over = N::from(least - REQUEST) * N::from(THOUSANDTH);
+                let over = over + rate_times::<N>(rate, time.earliest_ms);
                 Level::either(before, passed, is_alone.then_some(over))
             }
         };
@@ -120,7 +126,25 @@ pub(super) fn replay(
     summary: &mut ZoneSummary,
     outcomes: Option<&mut [Outcome]>,
 ) {
-    let mut zones = ZoneLevels::of_rule(rule);
+    let (start_ms, end_ms) = arrivals.range_ms();
+    let length_ms = end_ms.saturating_sub(start_ms);
+    let mut zones = rule.zones_with_bursts();
+    let replay =
+        match zones.all(|(zone, burst)| fits_64_bits(zone.parameters.rate, burst, length_ms)) {
+            true => replay_with::<i64>,
+            false => replay_with::<i128>,
+        };
+    replay(rule, arrivals, order, summary, outcomes);
+}
+
+pub(super) fn replay_with<N: LevelNumber>(
+    rule: &LimitReq,
+    arrivals: &Arrivals,
+    order: &[u32],
+    summary: &mut ZoneSummary,
+    outcomes: Option<&mut [Outcome]>,
+) {
+    let mut zones = ZoneLevels::<N>::of_rule(rule);
     let is_uniform = zones.iter().all(ZoneLevels::is_uniform);
     let mut own = Vec::new();
     let mut outcomes = outcomes.or_else(|| {

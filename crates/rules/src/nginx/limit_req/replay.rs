@@ -29,9 +29,10 @@ const UNITS: Units = Units { request: REQUEST, clock_ns: NS_IN_MS };
 /// # Memory
 ///
 /// 32 bytes for each request, 4 for each of its keys if it has several, and the text of each
-/// distinct key. At the end of the log, 12 bytes more for each request and about 400 for each key,
-/// which [`memory_bytes`](Replay::memory_bytes) counts from the beginning. Over rows of a data set,
-/// 4 bytes more for each distinct path and client, or whatever field the keys are made of.
+/// distinct key. At the end of the log, 12 bytes more for each request (60 for several limits over
+/// whole seconds) and about 400 for each key, which [`memory_bytes`](Replay::memory_bytes) counts
+/// from the beginning. Over rows of a data set, 4 bytes more for each distinct path and client, or
+/// whatever field the keys are made of.
 #[derive(Debug)]
 pub(super) struct LimitReplay<'r> {
     rule: &'r LimitReq,
@@ -105,12 +106,18 @@ impl<'r> LimitReplay<'r> {
         }
         bounded::replay(self.rule, &self.arrivals, &self.order(), summary, outcomes);
         // A key that passes whatever the arrivals does not influence others.
+        let mut of_zone = |(zone, keys): (usize, &Interner)| {
+            let keys = 0..keys.len() as u32;
+            keys.map(|key| !summary.key(zone, key).surely_passes()).collect()
+        };
+        let are_doubtful: Vec<Vec<bool>> =
+            self.zones.iter().enumerate().map(&mut of_zone).collect();
         let mut doubtful = self.order();
         doubtful.retain(|position| {
             let arrival = &self.arrivals.list[*position as usize];
             let limits = self.rule.limits(arrival.set);
             let mut keys = applying(limits, self.arrivals.keys_of(arrival, limits.len()));
-            keys.any(|(limit, key)| !summary.key(limit.zone, key).surely_passes())
+            keys.any(|(limit, key)| are_doubtful[limit.zone][key as usize])
         });
         let finest_key = |arrival: &Arrival| self.finest_key(arrival);
         let (likely, order) = self.arrivals.at_likely_times(doubtful, finest_key);
@@ -220,7 +227,7 @@ impl Replay for LimitReplay<'_> {
     fn memory_bytes(&self) -> usize {
         let mut order_bytes = ByKey::REQUEST_BYTES.max(2 * size_of::<u32>());
         if self.rule.single_limit().is_none() && !self.arrivals.have_fractions() {
-            order_bytes += size_of::<Arrival>() + size_of::<u32>();
+            order_bytes += size_of::<Arrival>() + size_of::<u32>() + size_of::<(i64, u32)>();
         }
         let keys: usize = self.zones.iter().map(Interner::len).sum();
         self.arrivals.memory_bytes()

@@ -11,7 +11,7 @@ use super::{Limit, LimitReq, bounded, bounded_by_key, exact, level};
 use crate::engine::Outcome;
 use crate::event::{EventHead, Events};
 use crate::keys::ZoneSummary;
-use crate::nginx::configuration::directives;
+use crate::nginx::configuration::{NUMBER_MAX, directives};
 use crate::report::{RequestCounts, RuleReport, Trip, Verdict};
 use crate::rule::Replay;
 
@@ -35,7 +35,12 @@ fn rule() -> impl Strategy<Value = LimitReq> {
 
 /// A rule with up to three limits for each request, of which two share a zone.
 fn rule_of_several() -> impl Strategy<Value = LimitReq> {
-    let limit = (1..60i64, prop_oneof!["r/s", "r/m"], 1..12i64);
+    rule_with_rates(1..60i64)
+}
+
+/// The same with rates from these numbers.
+fn rule_with_rates(rate: impl Strategy<Value = i64>) -> impl Strategy<Value = LimitReq> {
+    let limit = (rate, prop_oneof!["r/s", "r/m"], 1..12i64);
     (prop::collection::vec(limit, 1..4), 0..12i64).prop_map(|(limits, other)| {
         let (mut zones, mut applied) = (String::new(), String::new());
         for (number, (rate, unit, burst)) in limits.iter().enumerate() {
@@ -210,6 +215,25 @@ proptest! {
             replay(limit, rate, requests, by_key, summary, Some(outcomes));
         });
         prop_assert!(level::fits_64_bits(rate, limit.burst, 1 << 40));
+        prop_assert_eq!(work(true), work(false));
+    }
+
+    #[test]
+    fn levels_of_several_limits_are_those_of_128_bits(
+        // The largest rates do not fit into 64 bits, and overflow them in a log of an hour.
+        rule in prop_oneof![
+            rule(),
+            rule_of_several(),
+            rule_with_rates(NUMBER_MAX / 2..=NUMBER_MAX),
+        ],
+        requests in requests(),
+    ) {
+        let replay = begin(&rule, &requests, 1_000);
+        let (requests, order) = (replay.parts().1, replay.order());
+        let work = |wide: bool| run(&replay, |summary, outcomes| {
+            let replay = if wide { bounded::replay_with::<i128> } else { bounded::replay };
+            replay(&rule, requests, &order, summary, Some(outcomes));
+        });
         prop_assert_eq!(work(true), work(false));
     }
 }
