@@ -27,8 +27,8 @@ pub(super) struct Worker<P: Product> {
 }
 
 /// A worker that gets no block for this time frees what it remembers, which may be 64 MiB for each
-/// format.
-const REST_AFTER: Duration = Duration::from_secs(2);
+/// format. Blocks of a file come much faster, and those of a source that trickles cost little.
+const REST_AFTER: Duration = Duration::from_millis(250);
 
 /// The most blocks that a worker parses before it may append them. The queue's bound does not
 /// include parsed blocks, so they need their own. A few even out differences in parse time.
@@ -79,6 +79,7 @@ impl<P: Product> Worker<P> {
                 Task::Rest => {
                     self.product.rest();
                     self.buffer = None;
+                    self.queue.free_spare();
                     now
                 }
                 Task::End => return,

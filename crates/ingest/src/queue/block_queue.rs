@@ -207,6 +207,12 @@ impl BlockQueue {
         self.room_async.notify_waiters();
     }
 
+    /// Frees the buffers that are kept for reuse.
+    pub(crate) fn free_spare(&self) {
+        let spare = std::mem::take(&mut self.state.lock().spare);
+        drop(spare);
+    }
+
     /// Ends the current turn.
     pub(crate) fn end_turn(&self) {
         self.state.lock().turn += 1;

@@ -129,6 +129,21 @@ impl SharedAnswers {
         })
     }
 
+    /// Returns the bytes that evaluators may take.
+    fn evaluator_bytes_max(memory: &ViewMemory) -> usize {
+        memory.bytes_max() / if memory.is_crowded() { CROWDED_SHARE } else { 1 }
+    }
+
+    /// Returns whether an evaluator of this many bytes may be kept: if it fits the limit, or if no
+    /// connection has another query.
+    fn may_keep(&self, bytes: usize, memory: &ViewMemory) -> bool {
+        let is_only = || {
+            let answers = self.answers.lock();
+            answers.iter().filter(|answer| answer.strong_count() > 0).nth(1).is_none()
+        };
+        bytes <= Self::evaluator_bytes_max(memory) || is_only()
+    }
+
     fn next_use(&self) -> u64 {
         self.uses.fetch_add(1, Ordering::Relaxed)
     }
@@ -137,8 +152,7 @@ impl SharedAnswers {
     /// views are computed from nothing. If the texts take too much memory, the limit is lower, and
     /// texts that no connection is sending are freed too.
     pub(crate) fn trim(&self, memory: &ViewMemory) {
-        let is_crowded = memory.is_crowded();
-        let bytes_max = memory.bytes_max() / if is_crowded { CROWDED_SHARE } else { 1 };
+        let (is_crowded, bytes_max) = (memory.is_crowded(), Self::evaluator_bytes_max(memory));
         let mut answers: Vec<Arc<SharedAnswer>> = {
             let answers = self.answers.lock();
             answers.iter().filter_map(Weak::upgrade).collect()
@@ -301,7 +315,7 @@ impl SharedAnswer {
             // This cannot fail: columns are never removed.
             let mut evaluator = evaluator.ok()?;
             let answer = evaluator.answer(should_stop);
-            self.keep(state, evaluator, session.jobs());
+            self.keep(state, evaluator, session);
             let answer = answer?;
             // Dates are in the zone of the log, which these records may have revealed.
             let settled = settle()?;
@@ -314,12 +328,15 @@ impl SharedAnswer {
         Some(view_message_rest(&view))
     }
 
-    /// Keeps the evaluator for the next view, unless its expressions take too much memory.
-    fn keep(&self, state: &mut AnswerState, evaluator: Evaluator<DataSet>, jobs: usize) {
+    /// Keeps the evaluator for the next view, unless it or its expressions take too much memory. It is
+    /// dropped before the text of the view is made.
+    fn keep(&self, state: &mut AnswerState, evaluator: Evaluator<DataSet>, session: &Session) {
         let expressions = self.query.expressions();
-        let bytes_of_each = EXPRESSION_BYTES + jobs * EXPRESSION_CACHES_BYTES;
+        let bytes_of_each = EXPRESSION_BYTES + session.jobs() * EXPRESSION_CACHES_BYTES;
         let bytes = evaluator.total_memory_bytes() + expressions * bytes_of_each;
-        state.evaluator = (expressions <= KEPT_EXPRESSIONS_MAX).then_some(evaluator);
+        let is_kept = expressions <= KEPT_EXPRESSIONS_MAX
+            && session.answers().may_keep(bytes, session.view_memory());
+        state.evaluator = is_kept.then_some(evaluator);
         let bytes = if state.evaluator.is_some() { bytes } else { 0 };
         self.bytes.store(bytes, Ordering::Relaxed);
     }

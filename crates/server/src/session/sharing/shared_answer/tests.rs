@@ -2,12 +2,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_ingest::{DataSet, FormatChoice, Retention, SourceEnd};
+use weir_ingest::{DataSet, FormatChoice, Retention, SourceEnd, TotalMemory};
 use weir_net::HostGuard;
 use weir_query::{Now, WrittenQuery};
 use weir_view::{Clause, Operator, Query};
 
-use super::SharedAnswers;
+use super::{SharedAnswers, ViewMemory};
 use crate::hub::Hub;
 use crate::options::ServerOptions;
 use crate::session::Lifetime;
@@ -101,4 +101,22 @@ fn equal_questions_share_an_answer_while_it_is_used() {
     answers.find(typed(3, "status=404"), &data);
     let left = answers.answers.lock();
     assert_eq!(left.len(), 1, "unused answers are freed");
+}
+
+#[test]
+fn a_large_evaluator_is_kept_only_while_there_is_one_question() {
+    let data = DataSet::new(Retention::Segments, 1 << 20, &[]);
+    let memory = ViewMemory::new(&data, &TotalMemory::new(usize::MAX));
+    let answers = SharedAnswers::default();
+    let find = |condition: &str| {
+        let query = Query { conditions: vec![condition.to_owned()], ..Query::default() };
+        answers.find(WrittenQuery::parse(&query, Now::read()).expect("a query"), &data)
+    };
+    let large = memory.bytes_max() + 1;
+    let _first = find("status=404");
+    assert!(answers.may_keep(large, &memory));
+    let second = find("status=500");
+    assert!(!answers.may_keep(large, &memory) && answers.may_keep(large - 1, &memory));
+    drop(second);
+    assert!(answers.may_keep(large, &memory));
 }
