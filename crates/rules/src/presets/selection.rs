@@ -3,6 +3,8 @@
 //! A log does not have everything that such software compares. A part that cannot be followed is
 //! left out so that more requests count, never fewer, and the reader notes it at its place.
 
+use std::borrow::Cow;
+
 use regex::escape;
 
 /// The requests that a part of a text selects.
@@ -175,7 +177,7 @@ impl TextField {
         }
     }
 
-    /// The requests of which the value matches a regular expression of Rust's engine.
+    /// The requests of which the value matches a regular expression of Rust's engine, as bytes.
     pub(super) fn matches(self, pattern: &str) -> Selection {
         if pattern.is_empty() {
             return Selection::Everything;
@@ -190,7 +192,7 @@ impl TextField {
         if is_unclear || regex::bytes::Regex::new(pattern).is_err() {
             return Selection::Unknown;
         }
-        self.expression(pattern)
+        self.expression(&bytewise(pattern))
     }
 
     /// A pattern in which `*` is any text, also one that is not UTF-8, and a backslash takes the meaning from the next
@@ -214,6 +216,43 @@ impl TextField {
         let flags = if self.case == Case::Kept { "" } else { "(?i)" };
         Selection::those(format!("{}~'{flags}{}'", self.name, without_quotes(pattern)))
     }
+}
+
+/// Returns a regular expression in which `.`, classes and word boundaries are about bytes, if it has any of
+/// these. Software that limits requests does not decode values, which may not be UTF-8. An expression
+/// that names characters beyond ASCII in a class stays as it is.
+pub(super) fn bytewise(pattern: &str) -> Cow<'_, str> {
+    if is_about_characters(pattern) {
+        let of_bytes = format!("(?-u){pattern}");
+        if regex::bytes::Regex::new(&of_bytes).is_ok() {
+            return Cow::Owned(of_bytes);
+        }
+    }
+    Cow::Borrowed(pattern)
+}
+
+/// Whether a regular expression matches other characters than those that it names.
+fn is_about_characters(pattern: &str) -> bool {
+    let (mut is_escaped, mut in_class, mut before) = (false, false, ' ');
+    for next in pattern.chars() {
+        let is_found = match (is_escaped, next) {
+            (true, 'D' | 'W' | 'S' | 'd' | 'w' | 's' | 'B' | 'b') => true,
+            (false, '.') => !in_class,
+            (false, '^') => in_class && before == '[',
+            _ => false,
+        };
+        if is_found {
+            return true;
+        }
+        match next {
+            '[' if !is_escaped => in_class = true,
+            ']' if !is_escaped => in_class = false,
+            _ => {}
+        }
+        is_escaped = next == '\\' && !is_escaped;
+        before = next;
+    }
+    false
 }
 
 /// Any bytes, in a regular expression.
@@ -261,7 +300,7 @@ pub(super) fn of_client(value: &str) -> Selection {
 
 #[cfg(test)]
 mod tests {
-    use super::{Case, Selection, TextField, of_client};
+    use super::{Case, Selection, TextField, bytewise, of_client};
     use weir_core::Condition;
 
     const PATH: TextField = TextField { name: "path", case: Case::Kept };
@@ -299,12 +338,36 @@ mod tests {
         assert_eq!(lower.equals("/A"), Selection::Nothing);
         assert_eq!(lower.contains("/a"), Selection::those("path~'(?i)/a'".to_owned()));
         assert_eq!(lower.matches("^/[A-Z]"), Selection::Unknown);
-        assert_eq!(lower.matches(r"\D"), Selection::those(r"path~'(?i)\D'".to_owned()));
+        assert_eq!(lower.matches(r"\D"), Selection::those(r"path~'(?i)(?-u)\D'".to_owned()));
         let upper = PATH.with_case(Case::Upper);
         assert_eq!(upper.begins_with("/a"), Selection::Nothing);
         assert_eq!(upper.ends_with("/A"), Selection::those("path~'(?i)/A$'".to_owned()));
         assert_eq!(PATH.matches("("), Selection::Unknown);
         assert_eq!(PATH.contains(""), Selection::Everything);
+    }
+
+    #[test]
+    fn an_expression_matches_bytes_that_are_not_utf_8() {
+        let value = b"/\xff/\xe9b";
+        for (pattern, written) in [
+            ("^/./", "(?-u)^/./"),
+            ("^/[^a]/", "(?-u)^/[^a]/"),
+            (r"^/\W/", r"(?-u)^/\W/"),
+            (r"/\D\w", r"(?-u)/\D\w"),
+            (r".\.|/", r"(?-u).\.|/"),
+            // These match what they name.
+            ("/[.a]|/", "/[.a]|/"),
+            (r"/\.|[a^]|/", r"/\.|[a^]|/"),
+            (r"\\.|/", r"(?-u)\\.|/"),
+            // A class of bytes cannot have this character.
+            ("[é].|/", "[é].|/"),
+            ("é.|/", "(?-u)é.|/"),
+        ] {
+            let found = bytewise(pattern);
+            assert_eq!(found, written);
+            let regex = regex::bytes::Regex::new(&found).expect(written);
+            assert!(regex.is_match(value), "{written}");
+        }
     }
 
     #[test]

@@ -176,7 +176,7 @@ fn a_rule_of_aws_counts_what_its_scope_selects() {
         (byte_match("CONTAINS", "adm"), "path~'adm'", &[]),
         (
             byte_match("CONTAINS_WORD", "adm"),
-            "path~'(?:^|[^A-Za-z0-9_])adm(?:[^A-Za-z0-9_]|$)'",
+            "path~'(?-u)(?:^|[^A-Za-z0-9_])adm(?:[^A-Za-z0-9_]|$)'",
             &[],
         ),
         (agent.to_owned(), "user_agent~'(?i)bot|spider'", &[]),

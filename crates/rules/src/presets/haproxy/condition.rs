@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use super::super::selection::bytewise;
 use super::counter::{Comparison, CounterKind, comparison};
 use crate::error::RuleError;
 use crate::windows::Word;
@@ -329,7 +330,8 @@ fn text_condition(
         Comparing::Whole => format!("^(?:{any})$"),
         Comparing::Begin => format!("^(?:{any})"),
         Comparing::End => format!("(?:{any})$"),
-        Comparing::Inside | Comparing::Expression => any,
+        Comparing::Inside => any,
+        Comparing::Expression => bytewise(&any).into_owned(),
         Comparing::Folder => format!("(?:^|/)(?:{any})(?:/|$)"),
         Comparing::Domain => format!("(?:^|[./:])(?:{any})(?:[./:]|$)"),
     };

@@ -72,9 +72,9 @@ mod tests {
             ("^/login$", format!("(path~'^/login$' and {no_query})"), false),
             (r"\.php$", format!(r"(query~'\.php$' or (path~'\.php$' and {no_query}))"), false),
             ("wp-login", "(path~'wp-login' or query~'wp-login')".to_owned(), false),
-            ("^/a/.*/b", "path~'^/a/.*/b'".to_owned(), true),
+            ("^/a/.*/b", "path~'(?-u)^/a/.*/b'".to_owned(), true),
             (r"^/a\?x=1", r"path~'^/a\?x=1'".to_owned(), true),
-            (r"(?i)^/a[^/]*(\?|$)", "path~'(?i)^/a[^/]*$'".to_owned(), true),
+            (r"(?i)^/a[^/]*(\?|$)", "path~'(?-u)(?i)^/a[^/]*$'".to_owned(), true),
         ] {
             let (selection, note) = matches(pattern);
             assert_eq!(selection.condition(), Some(condition), "{pattern}");

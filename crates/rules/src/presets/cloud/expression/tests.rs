@@ -11,7 +11,7 @@ fn expressions_are_conditions() {
         (r#"starts_with(http.request.uri.path, "/api/")"#, "path~'^/api/'"),
         (r#"ends_with(lower(http.request.uri.path), ".php")"#, r"path~'(?i)\.php$'"),
         (r#"http.request.uri.path matches "^/wp-(admin|login)""#, "path~'^/wp-(admin|login)'"),
-        (r##"http.user_agent matches r#"bot/\d"#"##, r"user_agent~'bot/\d'"),
+        (r##"http.user_agent matches r#"bot/\d"#"##, r"user_agent~'(?-u)bot/\d'"),
         (r#"http.request.uri.path wildcard "/a/*.js""#, r"path~'(?i)^/a/(?s-u:.*)\.js$'"),
         (r#"http.request.uri.path strict wildcard r"/a/*""#, "path~'^/a/(?s-u:.*)$'"),
         (r#"http.request.uri.path wildcard r"/a/\*""#, r"path~'(?i)^/a/\*$'"),
