@@ -23,8 +23,9 @@ const ADDRESS_BYTES_MAX: usize = 39;
 
 /// Clients by their addresses as in the log, with their numbers.
 pub(super) struct Clients<'k> {
-    /// Each request of the log is looked up here.
+    /// Each request of the log is looked up here, unless `starts` lacks it.
     numbers: HashMap<&'k [u8], usize, RandomState>,
+    starts: V4Starts,
     search: AhoCorasick,
 }
 
@@ -43,7 +44,8 @@ impl<'k> Clients<'k> {
             return Ok(None);
         }
         let search = AhoCorasick::new(numbers.keys()).map_err(Failure::new)?;
-        Ok(Some(Self { numbers, search }))
+        let starts = V4Starts::of(numbers.keys());
+        Ok(Some(Self { numbers, starts, search }))
     }
 
     /// Reads the inputs, which must be files, with this many threads. Returns what was found, by
@@ -75,6 +77,51 @@ impl<'k> Clients<'k> {
     }
 }
 
+/// The first eight bytes of lines that begin with one of some IPv4 addresses and a space, as a set that
+/// may have others. In almost every line they say that it begins with another address, which then need
+/// not be looked up.
+struct V4Starts([u64; V4Starts::WORDS]);
+
+impl V4Starts {
+    const WORDS: usize = 64;
+
+    fn of<'k>(addresses: impl Iterator<Item = &'k &'k [u8]>) -> Self {
+        let mut words = [0; Self::WORDS];
+        for address in addresses {
+            let line = [address, &b" "[..]].concat();
+            if let Some(start) = line.first_chunk() {
+                let (word, bit) = Self::place(start);
+                words[word] |= 1 << bit;
+            }
+        }
+        Self(words)
+    }
+
+    /// Whether a line begins with an IPv4 address and a space, but with none of these.
+    fn lacks(&self, line: &[u8]) -> bool {
+        let Some(start) = line.first_chunk() else { return false };
+        let (word, bit) = Self::place(start);
+        self.0[word] >> bit & 1 == 0 && Self::begins_with_one(line)
+    }
+
+    /// Whether a line begins with what may be an IPv4 address, and a space. After a comma, the client
+    /// may be another address.
+    fn begins_with_one(line: &[u8]) -> bool {
+        const SHORTEST: usize = "0.0.0.0".len();
+        const LONGEST: usize = "255.255.255.255".len();
+        let is_other = |byte: &u8| !matches!(byte, b'0'..=b'9' | b'.');
+        let end = line.iter().take(LONGEST + 1).position(is_other);
+        end.is_some_and(|end| end >= SHORTEST && line[end] == b' ')
+    }
+
+    /// The word and the bit of a start.
+    fn place(start: &[u8; 8]) -> (usize, u64) {
+        // Fibonacci hashing (Knuth, volume 3, 6.4).
+        let hash = u64::from_le_bytes(*start).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 52;
+        ((hash / 64) as usize % Self::WORDS, hash % 64)
+    }
+}
+
 /// Collects the requests of clients on one thread.
 struct ClientSink<'a, 'k> {
     clients: &'a Clients<'k>,
@@ -90,6 +137,9 @@ impl LineSink for ClientSink<'_, '_> {
     }
 
     fn wants(&mut self, line: &LogLine<'_>, _found: &Self::Output) -> bool {
+        if self.are_first && self.clients.starts.lacks(line.bytes) {
+            return false;
+        }
         match first_address(line.bytes).filter(|_| self.are_first) {
             Some(address) => self.clients.numbers.contains_key(&*address),
             None => self.clients.search.is_match(line.bytes),
@@ -179,7 +229,58 @@ fn is_address(key: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::first_address;
+    use proptest::prelude::*;
+
+    use super::{V4Starts, first_address};
+
+    #[test]
+    fn only_lines_of_other_v4_addresses_are_left_out_by_their_start() {
+        let listed: [&[u8]; 3] = [b"192.0.2.1", b"1.2.3.4", b"2001:db8::1"];
+        let starts = V4Starts::of(listed.iter());
+        for (line, lacks) in [
+            ("192.0.2.1 - - [", false),
+            // Its first eight bytes are those of a listed one.
+            ("192.0.2.17 - - [", false),
+            ("1.2.3.4 - - [", false),
+            ("1.2.3.5 - - [", true),
+            ("1.2.3.40 - - [", true),
+            ("198.51.100.7 - - [", true),
+            ("1.2.3.5", false),
+            ("2001:db8::2 - -", false),
+            ("::ffff:1.2.3.4 - -", false),
+            (" 1.2.3.4 - -", false),
+            ("1.2.3.5\t- -", false),
+            ("1.2.3.4, 198.51.100.7 - -", false),
+            ("192.0.2.1:8080 - -", false),
+            ("198.51.100.7, 1.2.3.4 - -", false),
+            // The leftmost address of these lists is the second.
+            ("12345678, 1.2.3.4 - -", false),
+            ("123.4567, 1.2.3.4 - -", false),
+            ("example.org 1.2.3.4 -", false),
+            ("", false),
+        ] {
+            assert_eq!(starts.lacks(line.as_bytes()), lacks, "{line}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_of_a_listed_client_is_left_out(
+            listed in prop::collection::vec("[12]{1,3}([.][12]{1,3}){3}", 1..4),
+            after in "([, :\t][12., ]{0,9})? - -",
+            other in "[12. ]{0,16} - -",
+        ) {
+            let keys: Vec<&[u8]> = listed.iter().map(|address| address.as_bytes()).collect();
+            let starts = V4Starts::of(keys.iter());
+            for address in &listed {
+                let line = format!("{address}{after}");
+                prop_assert!(!starts.lacks(line.as_bytes()));
+            }
+            let client = first_address(other.as_bytes());
+            let is_listed = client.is_some_and(|client| keys.contains(&&*client));
+            prop_assert!(!(is_listed && starts.lacks(other.as_bytes())));
+        }
+    }
 
     #[test]
     fn only_a_bare_address_is_decided_by_the_start_of_a_line() {
