@@ -10,6 +10,9 @@ use crate::rule::Family;
 /// The most files that are looked up for one text, whether or not they are found.
 const LOOKED_UP_MAX: usize = 1_000;
 
+/// The most files of the folder of a filter.
+const FOLDER_FILES_MAX: usize = 100;
+
 /// The longest name of a file that is looked up, in bytes.
 const NAME_BYTES_MAX: usize = 255;
 
@@ -52,30 +55,73 @@ impl RuleFiles {
         text: &str,
         name: &str,
         family: Option<Family>,
+        find: impl FnMut(&str) -> Result<Option<T>, E>,
+    ) -> Result<Vec<String>, E> {
+        self.complete_with_folders(text, name, family, find, |_| Ok(Vec::new()))
+    }
+
+    /// As [`Self::complete`], with the files in the folders of filters, which fail2ban merges with them:
+    /// after `NAME.conf` those of `NAME.d` that end with `.conf`, and after `NAME.local` those that end
+    /// with `.local`. `list` returns the names and texts of the files in a folder such as `sshd.d`, if it
+    /// is beside the filter; of more than a hundred the first are added.
+    ///
+    /// # Errors
+    /// The first error of `find` or `list`.
+    pub fn complete_with_folders<T: Into<Arc<str>>, E>(
+        &mut self,
+        text: &str,
+        name: &str,
+        family: Option<Family>,
         mut find: impl FnMut(&str) -> Result<Option<T>, E>,
+        mut list: impl FnMut(&str) -> Result<Vec<(String, T)>, E>,
     ) -> Result<Vec<String>, E> {
         let mut looked_up = BTreeSet::new();
-        let mut first_error = None;
-        let merged = self.merged().clone();
-        let missing = parse::missing_files((text, name), family, &merged, &mut |file| {
-            if let Some(text) = self.shared_text(file) {
-                return Some(text);
+        let mut listed = BTreeSet::new();
+        loop {
+            let mut first_error = None;
+            let mut used = BTreeSet::new();
+            let merged = self.merged().clone();
+            let missing = parse::missing_files((text, name), family, &merged, &mut |file| {
+                if let Some(text) = self.shared_text(file) {
+                    used.extend(folder_of(file));
+                    return Some(text);
+                }
+                let may_look_up = first_error.is_none()
+                    && is_plain_name(file)
+                    && looked_up.len() < LOOKED_UP_MAX
+                    && looked_up.insert(file.to_owned());
+                if !may_look_up {
+                    return None;
+                }
+                match find(file) {
+                    Ok(found) => self.add(file.to_owned(), found?),
+                    Err(error) => first_error = Some(error),
+                }
+                used.extend(folder_of(file));
+                self.shared_text(file)
+            });
+            if let Some(error) = first_error {
+                return Err(error);
             }
-            let may_look_up = first_error.is_none()
-                && is_plain_name(file)
-                && looked_up.len() < LOOKED_UP_MAX
-                && looked_up.insert(file.to_owned());
-            if !may_look_up {
-                return None;
+            // The files of a folder may include others.
+            let mut has_more = false;
+            for folder in used.into_iter().filter(|folder| listed.insert(folder.clone())) {
+                for (name, text) in list(&folder)?.into_iter().take(FOLDER_FILES_MAX) {
+                    has_more = true;
+                    self.add_of_filter(&folder, &name, text);
+                }
             }
-            match find(file) {
-                Ok(found) => self.add(file.to_owned(), found?),
-                Err(error) => first_error = Some(error),
+            if !has_more {
+                return Ok(missing);
             }
-            self.shared_text(file)
-        });
-        first_error.map_or(Ok(missing), Err)
+        }
     }
+}
+
+/// The folder of a filter, by the name of its file.
+fn folder_of(file: &str) -> Option<String> {
+    let stem = file.strip_suffix(".conf").or_else(|| file.strip_suffix(".local"))?;
+    is_plain_name(file).then(|| format!("{stem}.d"))
 }
 
 /// Whether a name can be that of a file in any folder that is searched.

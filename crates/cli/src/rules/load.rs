@@ -10,7 +10,7 @@ use std::sync::Arc;
 use weir_rules::{Family, Rule, RuleError, RuleFiles, TextSettings, TunableText, parse_rules};
 
 use super::arguments::{FamilyArgument, RulesArguments};
-use super::filter_folders::FilterFolders;
+use super::filter_folders::{self, FilterFolders};
 use super::jail_files;
 use super::rule_text::RuleText;
 use crate::outcome::{Failure, say};
@@ -80,6 +80,7 @@ pub(super) fn load(arguments: &RulesArguments) -> Result<LoadedRules, Failure> {
             FILTER_ENDINGS.iter().any(|known| ending == *known)
         };
         add_files(&mut files, "--filter-dir", folder, is_filter)?;
+        add_folders_of_filters(&mut files, folder)?;
     }
     for folder in &arguments.data_dirs {
         add_files(&mut files, "--data-dir", folder, is_text)?;
@@ -224,8 +225,13 @@ impl RuleLoader {
         if self.finds_filters {
             let folders = FilterFolders::of(&whole.folders);
             // The error about the text names what is missing.
-            let _missing =
-                files.complete(text, name, self.family, |name| folders.find(name, text))?;
+            let _missing = files.complete_with_folders(
+                text,
+                name,
+                self.family,
+                |name| folders.find(name, text),
+                |folder| folders.list(folder, text),
+            )?;
         }
         let mut parsed = parse_rules(text, name, self.family, &files)
             .map_err(|error| Failure::new(locate_error(whole, &error)))?;
@@ -302,6 +308,23 @@ fn add_files(
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let text = read(&path).map_err(|reason| failure(&format!("{name}: {reason}")))?;
         files.add(name, text);
+    }
+    Ok(())
+}
+
+/// Adds the files of the folders of filters, such as `sshd.d`, in a folder of filters.
+fn add_folders_of_filters(files: &mut RuleFiles, folder: &Path) -> Result<(), Failure> {
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        paths
+            .extend(Some(entry.path()).filter(|path| path.extension().is_some_and(|it| it == "d")));
+    }
+    paths.sort();
+    for path in paths.iter().take(FOLDER_FILES_MAX) {
+        let of_filter = path.file_name().unwrap_or_default().to_string_lossy();
+        for (name, text) in filter_folders::files_of(path)? {
+            files.add_of_filter(&of_filter, &name, text);
+        }
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use super::summary::Summary;
 use super::times::{TIMES, unpack};
 use crate::event::Event;
 use crate::keys::Interner;
-use crate::report::{Ban, Decision, RuleReport, Verdict};
+use crate::report::{Ban, Decision, Exactness, RuleReport, Verdict};
 use crate::rule::Replay;
 
 /// fail2ban searches for idle tickets after this many lines of a file.
@@ -168,8 +168,8 @@ impl<'r> JailReplay<'r> {
     fn years_note(&self) -> Option<String> {
         is_without_year(self.latest_ns).then(|| {
             format!(
-                "the dates of the log have no year; {YEAR_OF_NONE} stands for it, so what is over the \
-                 end of a year is not replayed rightly"
+                "the dates of the log have no year; {YEAR_OF_NONE} stands for it, so bans over the \
+                 end of a year may be wrong"
             )
         })
     }
@@ -259,6 +259,9 @@ impl Replay for JailReplay<'_> {
         let years_note = self.years_note();
         let mut report = self.summary.finish(&self.keys, &others, self.undecided);
         report.notes.splice(0..0, self.jail.default_notes());
+        if years_note.is_some() {
+            report.exactness = Exactness::Bounded;
+        }
         report.notes.extend(years_note);
         report.bans = self.listed;
         report

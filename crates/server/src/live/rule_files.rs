@@ -1,8 +1,8 @@
 //! The files that a text of rules refers to: those sent with it, and fail2ban's own on this machine.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use weir_rules::{Family, RuleFiles};
 use weir_view::RuleText;
@@ -42,7 +42,8 @@ pub(super) fn files_of(
         files.add(file.name.clone(), file.text.as_str());
     }
     let find = |name: &str| Ok::<_, std::convert::Infallible>(installed(name));
-    let Ok(missing) = files.complete(&rule.text, name, family, find);
+    let list = |folder: &str| Ok(installed_in(folder));
+    let Ok(missing) = files.complete_with_folders(&rule.text, name, family, find, list);
     Ok(FoundFiles { files, missing })
 }
 
@@ -56,11 +57,28 @@ pub(super) fn missing_text(missing: &[String]) -> String {
 
 /// Returns the text of an installed file.
 fn installed(name: &str) -> Option<String> {
-    INSTALLED.iter().find_map(|folder| {
-        let mut text = String::new();
-        let file = File::open(Path::new(folder).join(name)).ok()?;
-        // One more byte shows that it is too long.
-        let read = file.take(RULE_BYTES_MAX as u64 + 1).read_to_string(&mut text).ok()?;
-        (read <= RULE_BYTES_MAX).then_some(text)
-    })
+    INSTALLED.iter().find_map(|folder| read(&Path::new(folder).join(name)))
+}
+
+/// Returns the files of the folder of an installed filter, such as `sshd.d`, in the order of their
+/// names.
+fn installed_in(folder: &str) -> Vec<(String, String)> {
+    let has_filter = |place: &&&str| {
+        let files = ["conf", "local"].map(|ending| Path::new(folder).with_extension(ending));
+        files.iter().any(|file| Path::new(place).join(file).is_file())
+    };
+    let Some(place) = INSTALLED.iter().find(has_filter) else { return Vec::new() };
+    let entries = fs::read_dir(Path::new(place).join(folder)).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    let file = |path: &PathBuf| Some((path.file_name()?.to_str()?.to_owned(), read(path)?));
+    paths.iter().take(FILES_MAX).filter_map(file).collect()
+}
+
+/// Returns the text of a file, if it is not too long.
+fn read(path: &Path) -> Option<String> {
+    let mut text = String::new();
+    // One more byte shows that it is too long.
+    let file = File::open(path).ok()?.take(RULE_BYTES_MAX as u64 + 1).read_to_string(&mut text);
+    (file.ok()? <= RULE_BYTES_MAX).then_some(text)
 }

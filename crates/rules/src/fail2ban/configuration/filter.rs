@@ -81,7 +81,7 @@ pub(super) fn with_includes(
 /// As [`with_includes`].
 pub(super) fn with_merged_texts(
     file: ConfigurationFile<'_>,
-    MergedTexts { earlier, later }: &MergedTexts,
+    MergedTexts { earlier, later, .. }: &MergedTexts,
     find: &mut FindFile<'_>,
 ) -> Result<MergedFiles, RuleError> {
     let mut merged = MergedFiles::default();
@@ -98,19 +98,25 @@ pub(super) fn with_merged_texts(
     Ok(merged)
 }
 
-/// The merged files of a filter; `None` if no file has that name.
+/// The merged files of a filter and of its folder; `None` if no file has that name.
 ///
 /// # Errors
 /// As [`with_includes`].
 pub(super) fn with_local_file(
     name: &str,
+    texts: &MergedTexts,
     find: &mut FindFile<'_>,
 ) -> Result<Option<MergedFiles>, RuleError> {
-    let mut merged: Option<MergedFiles> = None;
+    let mut files: Vec<(String, Arc<str>)> = Vec::new();
     for ending in ["conf", "local"] {
-        let name = format!("{name}.{ending}");
-        let Some(text) = find(&name) else { continue };
-        let file = ConfigurationFile { name: &name, text: &text, is_rule: false };
+        let main = format!("{name}.{ending}");
+        files.extend(find(&main).map(|text| (main, text)));
+        let of_folder = texts.of_filter(name, ending);
+        files.extend(of_folder.map(|(name, text)| (name.to_owned(), Arc::clone(text))));
+    }
+    let mut merged: Option<MergedFiles> = None;
+    for (name, text) in &files {
+        let file = ConfigurationFile { name, text, is_rule: false };
         let later = with_includes(file, find)?;
         match &mut merged {
             Some(merged) => {
@@ -229,10 +235,26 @@ pub(super) fn options(
     let known = given.clone();
     combined.extend(given);
     let vars: BTreeMap<String, String> = jail.into_iter().chain(known).collect();
-    let other =
-        |tag: &str| get(ini, "Definition", &tag.to_lowercase(), &vars, budget).ok().flatten();
+    let other = |tag: &str| value_of_tag(ini, &tag.to_lowercase(), &vars, budget);
     replace_tags(&mut combined, &other, budget)?;
     Ok(combined)
+}
+
+/// The value of a tag, after interpolation. The option of a named section, as in
+/// `<lt_journal/__prefix_line>`, is interpolated in that section (`get_ex` of fail2ban).
+fn value_of_tag(
+    ini: &Ini,
+    tag: &str,
+    vars: &BTreeMap<String, String>,
+    budget: &Budget,
+) -> Option<String> {
+    let of_section = || {
+        let (name, option) = tag.split_once('/')?;
+        let mut names = ini.sections.iter().map(|(section, _)| section);
+        let section = names.find(|section| section.eq_ignore_ascii_case(name))?;
+        get(ini, section, option, &BTreeMap::new(), budget).ok().flatten()
+    };
+    of_section().or_else(|| get(ini, "Definition", tag, vars, budget).ok().flatten())
 }
 
 /// The value of an option of a section, after interpolation.

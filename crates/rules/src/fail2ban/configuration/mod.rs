@@ -125,7 +125,7 @@ pub(super) fn read<'t>(
     ParseError::check_count(enabled.len(), rules_max)?;
     let mut jails = Vec::new();
     for jail in enabled {
-        jails.push(options::of_jail(text, &ini, jail, has_filter, &mut find)?);
+        jails.push(options::of_jail(text, &ini, jail, has_filter, (files.merged(), &mut find))?);
     }
     if names.is_empty() && has_filter {
         jails.push(options::of_filter(text, &ini, name)?);
@@ -160,7 +160,7 @@ pub(crate) fn missing_files(
         let (names, budget) = (jail_names(&ini), Budget::default());
         let mut seen = HashSet::new();
         for jail in enabled_jails(&ini, &names, &budget) {
-            missing.extend(options::missing_files(&ini, jail, &budget, find, &mut seen));
+            missing.extend(options::missing_files(&ini, jail, &budget, (merged, find), &mut seen));
         }
     }
     let mut seen = HashSet::new();

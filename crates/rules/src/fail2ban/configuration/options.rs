@@ -11,6 +11,7 @@ use super::filter::{self, FindFile};
 use super::ini::{Ini, Section};
 use super::interpolation::{Budget, OptionError};
 use crate::error::{Reason, RuleError};
+use crate::files::MergedTexts;
 
 /// Options of a jail that the values of its filter may refer to.
 type Options = BTreeMap<String, String>;
@@ -34,7 +35,7 @@ pub(super) fn of_jail<'t>(
     ini: &Ini,
     jail: &str,
     has_filter: bool,
-    find: &mut FindFile<'_>,
+    (texts, find): (&MergedTexts, &mut FindFile<'_>),
 ) -> Result<Definition<'t>, RuleError> {
     let places = places(ini, &["Definition", "Init", jail], text);
     let wrong_option = |error: OptionError| wrong(&places, &error.option, error.reason);
@@ -46,8 +47,8 @@ pub(super) fn of_jail<'t>(
     let filter_ini = if has_filter {
         Some(ini.clone())
     } else {
-        let merged =
-            filter::with_local_file(&filter_name, find).map_err(|error| wrong_filter(&error))?;
+        let merged = filter::with_local_file(&filter_name, texts, find)
+            .map_err(|error| wrong_filter(&error))?;
         merged.map(|merged| {
             missing.extend(merged.missing);
             merged.ini
@@ -161,7 +162,7 @@ pub(super) fn missing_files(
     ini: &Ini,
     jail: &str,
     budget: &Budget,
-    find: &mut FindFile<'_>,
+    (texts, find): (&MergedTexts, &mut FindFile<'_>),
     seen: &mut HashSet<String>,
 ) -> Vec<String> {
     let Ok(filter) = named_filter(ini, jail, budget) else { return Vec::new() };
@@ -169,7 +170,7 @@ pub(super) fn missing_files(
     if !seen.insert(filter.name.clone()) {
         return Vec::new();
     }
-    match filter::with_local_file(&filter.name, find) {
+    match filter::with_local_file(&filter.name, texts, find) {
         Ok(Some(merged)) => merged.missing,
         Ok(None) if is_needed => vec![format!("{}.conf", filter.name)],
         Ok(None) | Err(_) => Vec::new(),

@@ -67,8 +67,7 @@ const YEARLESS: [&str; 7] = [
 ];
 
 /// Filters of other software whose samples are not compared, and why.
-const OTHERS_LEFT_OUT: [(&str, &str); 4] = [
-    ("asterisk", "its dates with logtype=journal are not those of fail2ban"),
+const OTHERS_LEFT_OUT: [(&str, &str); 3] = [
     ("guacamole", "it joins lines by maxlines"),
     ("mongodb-auth", "it joins lines by <SKIPLINES>"),
     ("slapd", "it joins lines by <SKIPLINES>"),

@@ -215,8 +215,8 @@ fn the_files_of_a_jail_are_looked_up_by_their_names() {
     });
     let expected = ["paths.conf", "gone.conf", "other.conf", "../secret.conf"].map(str::to_owned);
     assert_eq!(missing, Ok(expected.to_vec()));
-    let expected = "paths.conf paths.local web.conf common.conf common.local deep.conf deep.local \
-                    gone.conf gone.local web.local other.conf other.local own.conf own.local";
+    let expected = "paths.conf paths.local web.conf web.local common.conf common.local deep.conf \
+                    deep.local gone.conf gone.local other.conf other.local own.conf own.local";
     assert_eq!(asked.join(" "), expected);
     assert_eq!(files.text("deep.conf"), Some("[DEFAULT]\nx = 1\n"));
 
@@ -229,6 +229,79 @@ fn the_files_of_a_jail_are_looked_up_by_their_names() {
     let complete =
         files.complete("limit 5 requests in 1m", "a", None, |_| Err::<Option<&str>, _>(1));
     assert_eq!(complete, Ok(Vec::new()), "other families name no files");
+}
+
+#[test]
+fn an_option_of_a_named_section_has_the_values_of_that_section() {
+    let mut files = RuleFiles::default();
+    let common = "[DEFAULT]\nlogtype = file\n__prefix_line = <lt_<logtype>/__prefix_line>\n\
+                  [lt_file]\n__prefix_line = file\n[lt_journal]\n__prefix_line = journal\n";
+    files.add("common.conf".to_owned(), common);
+    let filter = "[INCLUDES]\nbefore = common.conf\n[Definition]\n\
+                  failregex = ^ %(__prefix_line)s <HOST>$\n\
+                  [lt_journal]\n__extra = (?: extra)?\n\
+                  __prefix_line = %(known/__prefix_line)s%(__extra)s\n";
+    files.add("web.conf".to_owned(), filter);
+    for (logtype, failing) in
+        [("file", vec!["file"]), ("journal", vec!["journal", "journal extra"])]
+    {
+        let jail = format!("[web]\nfilter = web[logtype={logtype}]\nmaxretry = 1\n");
+        let rule = rules(&jail, &files).remove(0);
+        let is_failure = |prefix: &&str| {
+            let line = format!("2025-12-17 09:00:00 {prefix} 192.0.2.7\n");
+            !replay(&*rule, line.as_bytes()).report.bans.is_empty()
+        };
+        let found: Vec<&str> =
+            ["file", "journal", "journal extra"].into_iter().filter(is_failure).collect();
+        assert_eq!(found, failing, "{logtype}");
+    }
+}
+
+#[test]
+fn the_files_in_the_folder_of_a_filter_are_merged_with_it() {
+    let filter = |pattern: &str| format!("[Definition]\nfailregex = ^ <HOST> {pattern}$\n");
+    let more = "[INCLUDES]\nbefore = common.conf\n[Definition]\n\
+                failregex = %(known/failregex)s\n            ^ <HOST> <word>$\n";
+    let texts = BTreeMap::from([
+        ("web.conf", filter("conf")),
+        ("web.local", "[Definition]\nmaxlines = 1\n".to_owned()),
+        ("common.conf", "[DEFAULT]\nword = common\n".to_owned()),
+    ]);
+    let of_folder = [
+        ("9.local", filter("9")),
+        ("a.conf", filter("a")),
+        ("b.conf", more.to_owned()),
+        ("c.txt", filter("c")),
+    ];
+    let jail = "[web]\nmaxretry = 1\nignoreip =\n";
+    let failing = |of_folder: &[(&str, String)]| {
+        let mut files = RuleFiles::default();
+        let mut listed = Vec::new();
+        let missing = files.complete_with_folders(
+            jail,
+            "jail",
+            None,
+            |name| Ok::<_, ()>(texts.get(name).cloned()),
+            |folder| {
+                listed.push(folder.to_owned());
+                let files = of_folder.iter().filter(|_| folder == "web.d");
+                Ok(files.map(|(name, text)| ((*name).to_owned(), text.clone())).collect())
+            },
+        );
+        assert_eq!(missing, Ok(Vec::new()));
+        assert!(listed.contains(&"web.d".to_owned()), "{listed:?}");
+        let rule = rules(jail, &files).remove(0);
+        let words = ["conf", "a", "common", "9", "c"];
+        let is_failure = |word: &&str| {
+            let line = format!("2025-12-17 09:00:00 192.0.2.7 {word}\n");
+            !replay(&*rule, line.as_bytes()).report.bans.is_empty()
+        };
+        words.into_iter().filter(is_failure).collect::<Vec<_>>()
+    };
+    assert_eq!(failing(&[]), ["conf"]);
+    assert_eq!(failing(&of_folder[1..2]), ["a"], "it comes after web.conf");
+    assert_eq!(failing(&of_folder[1..]), ["a", "common"], "a file may include others");
+    assert_eq!(failing(&of_folder), ["9"], "it comes after web.local");
 }
 
 #[test]
@@ -402,6 +475,22 @@ fn the_folder_of_the_configuration_is_known() {
     let rule = rule(text);
     let [note] = rule.notes() else { panic!("{:?}", rule.notes()) };
     assert!(note.message.contains("commands are not run"), "{note}");
+}
+
+#[test]
+fn a_log_without_years_is_not_replayed_exactly() {
+    let rule = rule("[web]\nmaxretry = 1\nfailregex = ^ <HOST> failure$\n");
+    for (stamp, exactness, notes) in
+        [("2025-12-17 09:00:00", Exactness::Exact, 0), ("Dec 17 09:00:00", Exactness::Bounded, 1)]
+    {
+        let report = replay(&*rule, format!("{stamp} 192.0.2.7 failure\n").as_bytes()).report;
+        let of_years = report.notes.iter().filter(|note| note.contains("have no year")).count();
+        assert_eq!(
+            (report.bans.len(), report.exactness, of_years),
+            (1, exactness, notes),
+            "{stamp}"
+        );
+    }
 }
 
 #[test]
