@@ -167,6 +167,12 @@ pub trait Rule: fmt::Debug + Send + Sync {
     /// If the records lack one of them.
     fn bind<'r>(&'r self, fields: &RecordFields) -> Result<Box<dyn Observer + 'r>, MissingField>;
 
+    /// Returns the parts of the rule that records with these fields cannot decide, and that
+    /// [`Rule::bind`] therefore leaves out, each as a sentence.
+    fn left_out_of(&self, _fields: &RecordFields) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Begins the observation of a part of a log, for a rule that looks at all lines, whether or
     /// not a format matches them. [`Rule::bind`] is not called then.
     fn observe_lines<'r>(&'r self) -> Option<Box<dyn Observer + 'r>> {

@@ -31,6 +31,7 @@ use self::pass::Pass;
 use self::replays::{Replays, Swept};
 use self::search::SettingSearch;
 use self::who::{Who, good_networks};
+use crate::display::safe;
 use crate::messages::say_all;
 use crate::options::memory_bytes_max;
 use crate::outcome::{Exit, Failure, print, say};
@@ -98,6 +99,11 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
     }
     let all = complaints.iter().chain(read_complaints);
     let read = counted_sources(&inputs, &read_inputs, all);
+    let left_out = std::mem::take(&mut replays.left_out);
+    for (rule, parts) in rules.iter().zip(&left_out) {
+        has_failed |= !parts.is_empty();
+        parts.iter().for_each(|part| say(format_args!("{}: {}", safe(rule.name()), safe(part))));
+    }
     let texts = || read_inputs.iter().flat_map(|input| &input.texts);
     let log = LogCounts {
         lines: texts().map(|text| text.lines).sum(),
@@ -115,9 +121,10 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
         false => replays.finish(None),
     };
     let exit = exit_of(&reports, has_failed, arguments.fail_on);
-    let replayed = reports.into_iter().zip(&rules).zip(&tallies).zip(unanswered);
-    let replayed = replayed.map(|(((report, rule), tally), missing)| {
+    let replayed = reports.into_iter().zip(&rules).zip(&tallies).zip(unanswered).zip(left_out);
+    let replayed = replayed.map(|((((report, rule), tally), missing), left_out)| {
         let replayed = ReplayedRule::new(&**rule, report, &log, tally, &source_names);
+        let replayed = replayed.without_parts(left_out);
         match missing {
             Some(missing) => replayed.not_evaluated(missing),
             None => replayed,

@@ -18,6 +18,8 @@ pub(super) struct BlockEvents {
     pub(super) missing: Vec<Option<String>>,
     /// By rule: whether the records of a format can be observed.
     pub(super) is_bound: Vec<bool>,
+    /// By rule: the parts of it that the records of a format cannot decide.
+    pub(super) left_out: Vec<Vec<String>>,
 }
 
 impl BlockEvents {
@@ -30,6 +32,7 @@ impl BlockEvents {
             log: LogCounts::default(),
             missing: vec![None; rules],
             is_bound: vec![false; rules],
+            left_out: vec![Vec::new(); rules],
         }
     }
 
@@ -60,6 +63,8 @@ pub(super) struct Replays<'r> {
     /// By rule: why no record could be observed.
     pub(super) missing: Vec<Option<String>>,
     is_bound: Vec<bool>,
+    /// By rule: the parts of it that some records could not decide.
+    pub(super) left_out: Vec<Vec<String>>,
     /// The records of the log.
     pub(super) log: LogCounts,
     /// By rule: what it found in lines.
@@ -75,6 +80,7 @@ impl<'r> Replays<'r> {
             dropped: 0,
             missing: vec![None; rules.len()],
             is_bound: vec![false; rules.len()],
+            left_out: vec![Vec::new(); rules.len()],
             log: LogCounts::default(),
             tallies: vec![LineTally::default(); rules.len()],
         }
@@ -93,6 +99,11 @@ impl<'r> Replays<'r> {
             let missing = &mut self.missing[number];
             *missing = missing.take().or_else(|| block.missing[number].clone());
             missing.take_if(|_| self.is_bound[number]);
+            for part in &block.left_out[number] {
+                if !self.left_out[number].contains(part) {
+                    self.left_out[number].push(part.clone());
+                }
+            }
             if is_full {
                 self.dropped += events.len() as u64;
                 continue;

@@ -46,6 +46,8 @@ struct BoundRules<'a, 'r> {
     /// By rule: why records cannot be observed, if they cannot.
     missing: Vec<Option<String>>,
     is_bound: Vec<bool>,
+    /// By rule: the parts of it that records cannot decide.
+    left_out: Vec<Vec<String>>,
     /// The number of the last block that these were noted in.
     noted_in: u64,
 }
@@ -145,6 +147,7 @@ impl<'a, 'r> BoundRules<'a, 'r> {
             observers: Vec::new(),
             missing: Vec::new(),
             is_bound: Vec::new(),
+            left_out: Vec::new(),
             noted_in: 0,
         };
         for rule in rules {
@@ -159,6 +162,10 @@ impl<'a, 'r> BoundRules<'a, 'r> {
                 None => (None, None),
             };
             bound.is_bound.push(reads_lines || observer.is_some());
+            bound.left_out.push(match &observer {
+                Some(_) => rule.left_out_of(&format.record_fields()),
+                None => Vec::new(),
+            });
             bound.observers.push(observer);
             bound.missing.push(missing);
         }
@@ -175,6 +182,9 @@ impl<'a, 'r> BoundRules<'a, 'r> {
         }
         for (noted, missing) in events.missing.iter_mut().zip(&self.missing) {
             *noted = noted.take().or_else(|| missing.clone());
+        }
+        for (noted, left_out) in events.left_out.iter_mut().zip(&self.left_out) {
+            noted.extend_from_slice(left_out);
         }
     }
 }

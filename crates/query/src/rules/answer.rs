@@ -62,7 +62,7 @@ impl<D: Snapshots> RowReplay<'_, D> {
         rows: RowsReplayed<'_>,
         traits: Option<&ClientTraits>,
     ) -> Result<RuleAnswer, Interruption> {
-        let RowsReplayed { replay, unknown_records } = rows;
+        let RowsReplayed { replay, unknown_records, left_out } = rows;
         let sweep = replay.sweep();
         let (advice, good_peaks) = match (&sweep, traits) {
             (Some(sweep), Some(traits)) => {
@@ -79,7 +79,8 @@ impl<D: Snapshots> RowReplay<'_, D> {
         let answer = self.answer_of_report(rule, LineReport { report, tally }, traits)?;
         let collateral = answer.collateral.map(|found| Collateral { peaks: good_peaks, ..found });
         let curve = sweep.as_ref().map(limit_curve);
-        Ok(RuleAnswer { curve, grid, collateral, sweep, unknown_records, ..answer })
+        let rule = answer.rule.without_parts(left_out);
+        Ok(RuleAnswer { rule, curve, grid, collateral, sweep, unknown_records, ..answer })
     }
 
     /// Returns the answer of a rule that has a report only.

@@ -38,6 +38,8 @@ pub(super) struct RowsReplayed<'r> {
     pub(super) replay: Box<dyn Replay + 'r>,
     /// The number of records that were left out.
     pub(super) unknown_records: u64,
+    /// The parts of the rule that the records cannot decide.
+    pub(super) left_out: Vec<String>,
 }
 
 pub(super) type ReplayResult<T> = Result<T, Unanswered<QueryError>>;
@@ -85,7 +87,9 @@ impl<D: Snapshots> RowReplay<'_, D> {
         }
         // Patterns match nothing once the work is stopped, so what was found then is wrong.
         self.work.check_wanted()?;
-        Ok(Ok(RowsReplayed { replay, unknown_records }))
+        let left_out =
+            if segments.is_empty() { Vec::new() } else { rule.left_out_of(rows.fields()) };
+        Ok(Ok(RowsReplayed { replay, unknown_records, left_out }))
     }
 
     /// Passes the selected rows of some segments to the replay. Returns the number of rows with

@@ -29,7 +29,7 @@ const LATER: [&str; 9] = [
 /// The keys of the zones of a configuration.
 #[derive(Debug)]
 pub(super) struct Keys {
-    /// The keys by zone; `None` for zones that no limit uses.
+    /// The keys by zone; `None` for zones that no limit uses, or whose key is not known.
     zones: Vec<Option<Key>>,
     /// The maps by number in the configuration; `None` for maps that no key uses.
     maps: Vec<Option<ResolvedMap>>,
@@ -97,21 +97,45 @@ impl Keys {
         configuration: &Configuration<L>,
         fields: &RecordFields,
     ) -> Result<Self, MissingField> {
+        let (keys, missing) = Self::resolve_known(configuration, fields)?;
+        missing.into_iter().next().map_or(Ok(keys), Err)
+    }
+
+    /// As [`Self::resolve`], but a zone has an empty key if the format lacks a variable of it, so that
+    /// its limits apply to no request. Returns what is missing, once for each such zone.
+    ///
+    /// # Errors
+    /// If no zone has a key.
+    pub(super) fn resolve_known<L: LimitKind>(
+        configuration: &Configuration<L>,
+        fields: &RecordFields,
+    ) -> Result<(Self, Vec<MissingField>), MissingField> {
         let limits = || configuration.limit_sets.iter().flat_map(|set| &set.limits);
         let is_used = |zone| limits().any(|limit| limit.zone() == zone);
         let maps = configuration.maps.iter().map(|_| None).collect();
         let written = &configuration.maps[..];
         let mut resolver = Resolver { written, fields, maps, path: Vec::new() };
-        let mut zones = Vec::new();
+        let (mut zones, mut missing) = (Vec::new(), Vec::new());
         for (number, zone) in configuration.zones.iter().enumerate() {
-            let key = is_used(number).then(|| resolver.key(&zone.key, &zone.name)).transpose()?;
-            zones.push(key.map(|(key, _)| key));
+            let key = is_used(number).then(|| resolver.key(&zone.key, &zone.name));
+            zones.push(match key {
+                Some(Ok((key, _))) => Some(key),
+                Some(Err(error)) => {
+                    missing.push(error);
+                    resolver.path.clear();
+                    None
+                }
+                None => None,
+            });
+        }
+        if !missing.is_empty() && zones.iter().all(Option::is_none) {
+            return Err(missing.swap_remove(0));
         }
         let map_values = vec![None; resolver.maps.len()];
-        Ok(Self { zones, maps: resolver.maps, map_values })
+        Ok((Self { zones, maps: resolver.maps, map_values }, missing))
     }
 
-    /// The distinct properties on which the key of a zone depends; empty if no limit uses the zone.
+    /// The distinct properties on which the key of a zone depends; empty if it has none.
     pub(super) fn sources(&self, zone: usize) -> Vec<KeySource> {
         let mut sources = Vec::new();
         if let Some(key) = &self.zones[zone] {

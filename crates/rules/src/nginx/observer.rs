@@ -27,13 +27,34 @@ pub(crate) struct LimitObserver<L: LimitKind> {
 }
 
 impl<L: LimitKind> LimitObserver<L> {
-    /// Resolves the keys of a configuration against the fields of records.
+    /// Resolves the keys of a configuration against the fields of requests.
     ///
     /// # Errors
-    /// If the format lacks a variable of a key.
+    /// If they lack a variable of a key.
     pub(crate) fn new(
         configuration: &Arc<Configuration<L>>,
         fields: &RecordFields,
+    ) -> Result<Self, MissingField> {
+        Self::with_keys(configuration, fields, Keys::resolve(configuration, fields)?)
+    }
+
+    /// The same for the records of a log, which may lack the keys of some zones: their limits apply to
+    /// no request.
+    ///
+    /// # Errors
+    /// If the format lacks a variable of each key.
+    pub(super) fn of_log(
+        configuration: &Arc<Configuration<L>>,
+        fields: &RecordFields,
+    ) -> Result<Self, MissingField> {
+        let (keys, _) = Keys::resolve_known(configuration, fields)?;
+        Self::with_keys(configuration, fields, keys)
+    }
+
+    fn with_keys(
+        configuration: &Arc<Configuration<L>>,
+        fields: &RecordFields,
+        keys: Keys,
     ) -> Result<Self, MissingField> {
         let first = configuration.servers.first().map(|server| &server.root);
         let same = configuration.servers.iter().all(|server| Some(&server.root) == first);
@@ -51,7 +72,7 @@ impl<L: LimitKind> LimitObserver<L> {
             configuration: Arc::clone(configuration),
             host,
             port: fields.accessor("server_port").ok(),
-            keys: Keys::resolve(configuration, fields)?,
+            keys,
             is_same: same,
             is_uniform,
             time_is_arrival: fields.has_arrival_times(),

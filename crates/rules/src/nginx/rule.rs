@@ -5,6 +5,7 @@ use std::sync::Arc;
 use weir_core::{PatternBudget, RecordFields};
 
 use super::configuration::{Configuration, Directives, LimitKind, LimitSet, Zone};
+use super::key::Keys;
 use crate::arrivals::{Arrival, Arrivals, NO_KEY, applying};
 use crate::engine::Outcome;
 use crate::error::RuleError;
@@ -183,6 +184,12 @@ impl<L: RuleKind> Rule for NginxRule<L> {
 
     fn bind<'r>(&'r self, fields: &RecordFields) -> Result<Box<dyn Observer + 'r>, MissingField> {
         L::observer(self, fields)
+    }
+
+    fn left_out_of(&self, fields: &RecordFields) -> Vec<String> {
+        let missing = Keys::resolve_known(&self.configuration, fields).map(|(_, missing)| missing);
+        let missing = missing.unwrap_or_default();
+        missing.iter().map(|error| format!("the limits of a zone are left out: {error}")).collect()
     }
 
     fn replay<'r>(&'r self) -> Box<dyn Replay + 'r> {

@@ -104,6 +104,16 @@ impl ReplayedRule {
         }
     }
 
+    /// Adds notes on the parts of the rule that the log cannot decide, before all others.
+    #[must_use]
+    pub fn without_parts(mut self, parts: Vec<String>) -> Self {
+        if !parts.is_empty() && self.exactness == Exactness::Exact {
+            self.exactness = Exactness::Bounded;
+        }
+        self.notes.splice(0..0, parts);
+        self
+    }
+
     /// Adds the reason why the rule was not evaluated, which comes before any other.
     #[must_use]
     pub fn not_evaluated(mut self, why: impl fmt::Display) -> Self {

@@ -45,7 +45,7 @@ impl ConnectionObserver {
     /// Resolves the keys of a configuration against the fields of records.
     ///
     /// # Errors
-    /// If the format lacks a variable of a key, or the request time.
+    /// If the format lacks a variable of each key, or the request time.
     pub(super) fn new(
         configuration: &Arc<Configuration<ConnectionLimit>>,
         fields: &RecordFields,
@@ -57,7 +57,7 @@ impl ConnectionObserver {
                  took: add $request_time to log_format",
             ));
         }
-        let limits = LimitObserver::new(configuration, fields)?;
+        let limits = LimitObserver::of_log(configuration, fields)?;
         Ok(Self { limits, stamp_is_arrival: fields.has_arrival_times() })
     }
 }

@@ -85,7 +85,7 @@ impl LimitColumns {
     /// Resolves the columns of a configuration; `None` if its limits or keys need more than one
     /// field.
     pub(super) fn new(configuration: &Arc<Configuration<Limit>>, rows: &RowReader) -> Option<Self> {
-        let observer = LimitObserver::new(configuration, rows.fields()).ok()?;
+        let observer = LimitObserver::of_log(configuration, rows.fields()).ok()?;
         let mut zones = Vec::new();
         for zone in 0..configuration.zones.len() {
             let column = match &observer.key_sources(zone)[..] {

@@ -57,7 +57,7 @@ impl RuleKind for Limit {
     const FAMILY: Family = Family::LimitReq;
 
     fn observer(rule: &LimitReq, fields: &RecordFields) -> Result<Box<dyn Observer>, MissingField> {
-        Ok(Box::new(LimitObserver::new(&rule.configuration, fields)?))
+        Ok(Box::new(LimitObserver::of_log(&rule.configuration, fields)?))
     }
 
     fn limit_settings(rule: &LimitReq) -> Vec<(String, RuleSettings)> {
