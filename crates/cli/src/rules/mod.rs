@@ -47,6 +47,10 @@ const JSON_CLIENTS_MAX: usize = 100;
 /// The most rules for which settings are suggested, because the logs are read several times for each.
 const SUGGESTED_RULES_MAX: usize = 100;
 
+/// The most lines that these rules look at together, each line counted once for each rule. A rule takes
+/// about 8 s of a processor for each million, because it is replayed some fifteen times.
+const SUGGESTED_LINES_MAX: u64 = 10_000_000;
+
 /// Runs the command.
 pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
     if arguments.rule_files.is_empty() && arguments.rule_texts.is_empty() {
@@ -217,7 +221,9 @@ fn add_suggestions(
     search: &SettingSearch<'_>,
 ) -> Result<usize, Failure> {
     let mut tunable = 0;
-    for (rule, place) in report.rules.iter_mut().zip(places).take(SUGGESTED_RULES_MAX) {
+    let lines = report.rules.iter().map(|rule| rule.looked_at.lines).max().unwrap_or(0);
+    let rules_max = suggested_rules_max(lines);
+    for (rule, place) in report.rules.iter_mut().zip(places).take(rules_max) {
         if rule.suggestion.is_some() {
             continue;
         }
@@ -228,14 +234,20 @@ fn add_suggestions(
             rule.suggestion = search.suggestion(&text, limit)?;
         }
     }
-    if places.len() > SUGGESTED_RULES_MAX {
+    if places.len() > rules_max {
         say(format_args!(
-            "--suggest: settings are suggested for the first {SUGGESTED_RULES_MAX} of {} rules; \
+            "--suggest: settings are suggested for the first {rules_max} of {} rules; \
              give the others in a text of their own",
             places.len()
         ));
     }
     Ok(tunable)
+}
+
+/// The number of rules for which settings are suggested over so many lines: at least one.
+fn suggested_rules_max(lines: u64) -> usize {
+    let rules = SUGGESTED_LINES_MAX / lines.max(1);
+    usize::try_from(rules).unwrap_or(usize::MAX).clamp(1, SUGGESTED_RULES_MAX)
 }
 
 /// The limit of a rule with several that rejects the most.
@@ -303,5 +315,19 @@ fn exit_of(reports: &[RuleReport], has_failed: bool, fail_on: FailOn) -> Exit {
         () if reports.iter().any(has_rejected) => Exit::Rejected,
         () if reports.iter().all(|report| report.keys.seen == 0) => Exit::NoMatch,
         () => Exit::Done,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::suggested_rules_max;
+
+    #[test]
+    fn settings_of_fewer_rules_are_suggested_over_a_longer_log() {
+        for (lines, rules) in
+            [(0, 100), (100_000, 100), (200_000, 50), (6_000_000, 1), (u64::MAX, 1)]
+        {
+            assert_eq!(suggested_rules_max(lines), rules, "{lines}");
+        }
     }
 }
