@@ -12,7 +12,10 @@ const WEIGHT_OF_ASSET: u32 = 1;
 
 /// The weight of a minute in which a client floods: 60 requests. People, crawlers and monitors of
 /// the logs at hand stay below 40, and with the files of their pages below 50.
-const FLOOD_WEIGHT: u32 = 60 * WEIGHT;
+const FLOOD_WEIGHT: u32 = FLOOD_REQUESTS_MIN * WEIGHT;
+
+/// The fewest requests with which a client floods.
+pub(super) const FLOOD_REQUESTS_MIN: u32 = 60;
 
 /// The most minutes that are kept for a client. If there are more, the busier half stays.
 const MINUTES_MAX: usize = 1_024;

@@ -3,6 +3,7 @@
 //! A client is judged by all of its requests in the data set, including those that a rule ignores.
 //! Each distinct value is classified once, and requests are read by their ids alone.
 
+use std::collections::HashSet;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
 
@@ -14,7 +15,8 @@ use weir_view::ClientProfile;
 
 use super::assessment::{ClientAssessment, is_named};
 use super::classes::{RequestClasses, RequestColumns};
-use super::marks::{SIGNED_IN, UNKNOWN, USER_CLAIMED};
+use super::marks::{MONITOR, SEARCH_CRAWLER, SIGNED_IN, UNKNOWN, USER_CLAIMED};
+use super::minutes::{FLOOD_REQUESTS_MIN, MinuteWeights};
 use super::rows::{ClientRows, ListedIds, add_answer, answers_at};
 use super::sign_ins::{Believed, PathAnswers};
 use crate::snapshot_work::{Interruption, SnapshotWork};
@@ -25,10 +27,13 @@ use crate::spread::spread_with;
 /// # Memory
 ///
 /// 12 bytes for each distinct client, and two for each distinct agent, user, status, method and path.
-/// If some requests name users, 20 more for each path.
+/// If some requests name users, 20 more for each path. If some clients with many requests claim to be
+/// crawlers or monitors, 4 for each client, and 8 for each of the minutes of these.
 pub(crate) struct ClientTraits {
     /// By client id.
     clients: Vec<ClientCounts>,
+    /// The ids of those that claim to be crawlers or monitors and flood.
+    floods: HashSet<u32>,
     classes: RequestClasses,
     networks: Vec<AddressBlock>,
 }
@@ -67,13 +72,12 @@ impl ClientTraits {
         })?;
         let believed = believed(work, &classes)?;
         let clients: Vec<ClientCounts> = (0..ids).map(|_| ClientCounts::default()).collect();
-        let is_request = |it: &&SnapshotSegment| it.segment.kind() == RecordKind::Request;
-        let segments = work.snapshot.segments.iter().filter(is_request);
-        let segments: Vec<&SnapshotSegment> = segments.collect();
+        let segments = request_segments(work);
         let all = CompiledFilter::new(&Filter::default());
         let counted = Counted { classes: &classes, believed: &believed, clients: &clients };
         work.spread(segments.into_iter(), |segment| count(&counted, segment, &all))?;
-        Ok(Self { clients, classes, networks: networks.to_vec() })
+        let floods = claims_that_flood(work, &classes, &clients)?;
+        Ok(Self { clients, floods, classes, networks: networks.to_vec() })
     }
 
     /// Describes those of these keys that are clients with requests, in more detail.
@@ -89,9 +93,7 @@ impl ClientTraits {
             ListedIds::of_keys(values.dictionary(Field::Client.column()), keys)
         })?;
         let blank = ClientRows::of_classes(self.classes.clone(), keys.len());
-        let is_request = |it: &&SnapshotSegment| it.segment.kind() == RecordKind::Request;
-        let segments = work.snapshot.segments.iter().filter(is_request);
-        let segments: Vec<&SnapshotSegment> = segments.collect();
+        let segments = request_segments(work);
         let update = |rows: &mut ClientRows, it: &SnapshotSegment| {
             rows.update(&it.segment, &it.bounds, &listed);
         };
@@ -118,8 +120,9 @@ impl ClientTraits {
             counts.map(ClientCounts::sums).unwrap_or_default();
         let (requests, refused) = (requests.into(), refused.into());
         let is_named = is_named(key, &self.networks);
-        // What a client says of itself is not held against its requests in a minute here.
-        Some(ClientAssessment { flags, requests, refused, is_named, floods: false })
+        // Only what a client claims to be depends on its requests in a minute.
+        let floods = id.is_some_and(|id| self.floods.contains(&id));
+        Some(ClientAssessment { flags, requests, refused, is_named, floods })
     }
 
     /// Returns whether values of some requests were not kept.
@@ -170,9 +173,7 @@ fn believed<D: Snapshots>(
             }
         });
     };
-    let is_request = |it: &&SnapshotSegment| it.segment.kind() == RecordKind::Request;
-    let segments: Vec<&SnapshotSegment> =
-        work.snapshot.segments.iter().filter(is_request).collect();
+    let segments = request_segments(work);
     let parts = spread_with(work.jobs, segments.into_iter(), work.abandoned, Vec::new, add)?;
     let mut answers = Vec::new();
     for part in parts {
@@ -189,6 +190,59 @@ fn believed<D: Snapshots>(
         };
         answers.iter().enumerate().map(decide).collect()
     })
+}
+
+/// Returns the ids of the clients that claim to be crawlers or monitors and send more in a minute than
+/// these do. Reads the requests only if some of them have enough.
+///
+/// # Errors
+/// Fails if `abandoned` becomes true.
+fn claims_that_flood<D: Snapshots>(
+    work: &SnapshotWork<'_, D>,
+    classes: &RequestClasses,
+    clients: &[ClientCounts],
+) -> Result<HashSet<u32>, Interruption> {
+    const NONE: u32 = u32::MAX;
+    let may_flood = |counts: &ClientCounts| {
+        let RunSums { requests, flags, .. } = counts.sums();
+        requests >= FLOOD_REQUESTS_MIN && flags & (SEARCH_CRAWLER | MONITOR) != 0
+    };
+    let ids: Vec<u32> =
+        (0..).zip(clients).filter(|(_, counts)| may_flood(counts)).map(|(id, _)| id).collect();
+    if ids.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let mut positions = vec![NONE; clients.len()];
+    for (id, position) in ids.iter().zip(0..) {
+        positions[*id as usize] = position;
+    }
+    let all = CompiledFilter::new(&Filter::default());
+    let add = |minutes: &mut Vec<MinuteWeights>, it: &SnapshotSegment| {
+        let Some(of_rows) = it.segment.text(Field::Client.column()) else { return };
+        let columns = RequestColumns::of(&it.segment);
+        all.pass_within(&it.segment, &it.bounds).selection().for_each(|row| {
+            let position = positions.get(of_rows.get(row) as u32 as usize).copied();
+            if let Some(position) = position.filter(|position| *position != NONE) {
+                let path = classes.path_flags(&columns, row);
+                minutes[position as usize].take(it.segment.time(row), path);
+            }
+        });
+    };
+    let blank = || vec![MinuteWeights::default(); ids.len()];
+    let segments = request_segments(work).into_iter();
+    let parts = spread_with(work.jobs, segments, work.abandoned, blank, add)?;
+    let mut minutes = blank();
+    for part in parts {
+        minutes.iter_mut().zip(&part).for_each(|(sum, part)| sum.merge(part));
+    }
+    let floods = ids.into_iter().zip(&minutes).filter(|(_, minutes)| minutes.floods());
+    Ok(floods.map(|(id, _)| id).collect())
+}
+
+/// The segments of a snapshot that have requests.
+fn request_segments<'w, D: Snapshots>(work: &'w SnapshotWork<'_, D>) -> Vec<&'w SnapshotSegment> {
+    let is_request = |it: &&SnapshotSegment| it.segment.kind() == RecordKind::Request;
+    work.snapshot.segments.iter().filter(is_request).collect()
 }
 
 /// What the requests of segments are counted with.

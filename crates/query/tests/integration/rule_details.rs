@@ -114,8 +114,12 @@ fn naive_reasons(requests: &[Request]) -> BTreeMap<String, BTreeSet<GoodReason>>
             reasons.entry(request.client.clone()).or_default().extend(found);
         }
     }
-    // What an attack says about itself does not count.
+    // What an attack says about itself does not count, nor what a client that floods claims.
+    let floods = naive_floods(requests);
     for (client, found) in &mut reasons {
+        if floods.contains(client) {
+            found.retain(|it| matches!(it, GoodReason::NamedNetwork | GoodReason::SignedIn));
+        }
         let own = || requests.iter().filter(|request| request.client == *client);
         let refused = own().filter(|request| ["404", "401"].contains(&request.status)).count();
         let is_program = own().any(|request| !request.agent.contains("Firefox"));
@@ -192,9 +196,23 @@ fn rejected(key: &ReplayedKey) -> u64 {
 async fn the_good_clients_that_a_rule_catches_are_those_of_a_naive_count() {
     let (mut judged, mut goods) = (0, 0);
     for seed in 0..4 {
-        let requests = requests(seed);
+        let mut requests = requests(seed);
+        // Two that claim to be crawlers, of which the first floods.
+        for (client, count) in [("192.0.2.77", 60), ("192.0.2.78", 59)] {
+            let request = Request {
+                client: client.to_owned(),
+                path: "/",
+                agent: AGENTS[1],
+                ..requests[0].clone()
+            };
+            let request = Request { user: "-", status: "200", ..request };
+            let times =
+                (0..count).map(|number| Request { second: 240 + number / 2, ..request.clone() });
+            requests.extend(times);
+        }
         let data = data_of(&log_of(&requests)).await;
         let reasons = naive_reasons(&requests);
+        assert!(!reasons.contains_key("192.0.2.77") && reasons.contains_key("192.0.2.78"));
         for (text, jobs) in [
             (limit("6r/m", 2), 1),
             (limit("10r/m", 3), 3),

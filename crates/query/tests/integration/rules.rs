@@ -65,6 +65,37 @@ fn naive(rule: &dyn Rule, log: &[u8], accepts: impl Fn(&[u8]) -> bool) -> (RuleR
 }
 
 #[tokio::test]
+async fn the_limits_of_a_zone_whose_key_the_log_lacks_are_left_out() {
+    let zones = "limit_req_zone $remote_addr zone=a:1m rate=1r/m;
+        limit_req_zone $http_x_key zone=b:1m rate=1r/m; limit_req zone=b;";
+    let data = data_of(&log()).await;
+    let go_on = AtomicBool::new(false);
+    let replayed = |text: &str| replay_rule(&data, &all_records(), &*rule(text), 2, &go_on);
+    // The rows are taken by their columns, or one after another for a key of two fields.
+    for key in ["", "limit_req_zone $remote_addr$uri zone=c:1m rate=1r/s; limit_req zone=c;"] {
+        let with = format!("{zones} limit_req zone=a; {key}");
+        let without = with.replace("limit_req zone=b;", "");
+        let answer =
+            |text: &str| replayed(text).expect("a zone has a key").expect("it goes on").rule;
+        let (found, expected) = (answer(&with), answer(&without));
+        assert!(
+            found.notes[0].contains("the key of zone `b` has $http_x_key"),
+            "{:?}",
+            found.notes
+        );
+        // The bounds of several limits are wider than those of one.
+        let requests = |rule: &ReplayedRule| {
+            let weir_view::RequestCounts { passed, delayed, rejected, undecided } = rule.requests;
+            passed + delayed + rejected + undecided
+        };
+        assert_eq!((found.keys.seen, requests(&found)), (expected.keys.seen, requests(&expected)));
+        assert!(found.keys.tripped > 0 && found.keys.tripped <= expected.keys.tripped, "{key}");
+    }
+    let error = replayed(zones).expect_err("no zone that is used has a key");
+    assert!(matches!(error, RuleQueryError::MissingField(_)), "{error}");
+}
+
+#[tokio::test]
 async fn a_replay_over_rows_is_that_over_lines() {
     let (log, rule) = (log(), rule(RULE));
     let data = data_of(&log).await;
