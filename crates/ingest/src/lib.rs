@@ -27,6 +27,7 @@
 
 mod clock;
 mod error;
+mod file_identity;
 mod file_parts;
 mod file_reads;
 mod file_span;

@@ -1,11 +1,11 @@
 //! Plain files on disk, from which lines are read back by their offsets.
 
 use std::fmt;
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
+use crate::file_identity::FileIdentity;
 use crate::file_parts::FilePlace;
 use crate::file_sums::FileChunk;
 
@@ -20,15 +20,6 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 pub struct PlainFile {
     path: PathBuf,
     identity: FileIdentity,
-}
-
-/// Identifies a file, even if another one later takes its path.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct FileIdentity {
-    /// Device and inode, if the system has such numbers.
-    number: Option<(u64, u64)>,
-    /// The creation time, because an inode number may be reused for another file.
-    created: Option<SystemTime>,
 }
 
 /// Why a line cannot be read back.
@@ -138,23 +129,6 @@ impl PlainFile {
         }
         Ok(file)
     }
-}
-
-impl FileIdentity {
-    fn of(metadata: &Metadata) -> Self {
-        Self { number: file_number(metadata), created: metadata.created().ok() }
-    }
-}
-
-#[cfg(unix)]
-fn file_number(metadata: &Metadata) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt;
-    Some((metadata.dev(), metadata.ino()))
-}
-
-#[cfg(not(unix))]
-fn file_number(_: &Metadata) -> Option<(u64, u64)> {
-    None
 }
 
 impl LineFile {

@@ -355,6 +355,26 @@ impl BlockCutter {
         }
     }
 
+    /// Returns a buffer that holds no byte, while the source pauses: another source can
+    /// [`Self::recycle`] it. `None` if no such buffer is left.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::{BlockCutter, BlockLimits};
+    ///
+    /// let mut cutter = BlockCutter::new(BlockLimits::default());
+    /// cutter.push(b"one\n");
+    /// assert!(cutter.take_spare().is_none());
+    /// let block = cutter.cut().unwrap();
+    /// cutter.recycle(block.into_buffer());
+    /// assert!(cutter.take_spare().is_some() && cutter.take_spare().is_none());
+    /// ```
+    pub fn take_spare(&mut self) -> Option<Vec<u8>> {
+        let is_unused = self.filled == 0 && !self.buffer.is_empty();
+        self.spare.take().or_else(|| is_unused.then(|| std::mem::take(&mut self.buffer)))
+    }
+
     /// Continues in the caller's buffer, which is still in its core's cache. Costs a copy of the
     /// pending bytes. A buffer that [`Self::recycle`] would not take is ignored.
     pub fn move_to(&mut self, mut buffer: Vec<u8>) {

@@ -157,6 +157,14 @@ impl BlockQueue {
         self.state.lock().spare.pop()
     }
 
+    /// Keeps a buffer for reuse, if there are not enough of them.
+    pub(crate) fn keep_spare(&self, buffer: Vec<u8>) {
+        let mut state = self.state.lock();
+        if state.spare.len() < self.spare_buffers_max && !state.is_aborted {
+            state.spare.push(buffer);
+        }
+    }
+
     /// Waits for the next task of a worker. `oldest` is the ticket of the oldest block that the
     /// worker has parsed and not appended. With `must_append` the worker gets no block to parse
     /// before it has appended one. If it has none to append, and no block comes for `rest_after`, its

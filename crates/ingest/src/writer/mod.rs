@@ -175,6 +175,14 @@ impl SourceWriter {
         Ok(())
     }
 
+    /// Gives back the buffers that hold no bytes, because the source pauses. Thousands of sources
+    /// can pause, and each buffer has the size of a block and a line.
+    pub(crate) fn rest(&mut self) {
+        while let Some(buffer) = self.assembler.cutter.take_spare() {
+            self.submitter.queue.keep_spare(buffer);
+        }
+    }
+
     /// Submits the rest, including a last line without a line feed, and ends the source. It has
     /// ended when the rest is parsed.
     ///

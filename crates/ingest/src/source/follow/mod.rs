@@ -14,31 +14,26 @@
 //! - Renamed twice between two polls: the file in between is not found.
 
 mod change_watcher;
+mod followed_path;
 mod log_file;
+mod read_place;
+mod shared;
 
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::clock::{Clock, SystemClock};
-use crate::error::StopReason;
-use crate::error::{Fault, ReadError};
-use crate::progress::{Phase, SourceEnd};
 use weir_core::FormatChoice;
 
-use self::change_watcher::ChangeWatcher;
-use self::log_file::{FileId, LogFile};
-use crate::writer::{Intake, SourceOptions, SourceWriter};
-
-/// How long a file that has left its path is still read after it last grew.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// How long lines wait for more lines before their format is detected.
-const DETECTION_PATIENCE: Duration = Duration::from_millis(100);
-
-/// The most files per path that have left it and are still read.
-const RETIRED_MAX: usize = 8;
+use self::change_watcher::{ChangeWatcher, Changes};
+use self::followed_path::FollowedPath;
+use self::shared::{PathNumber, Shared};
+use crate::clock::{Clock, SystemClock};
+use crate::error::{Fault, ReadError, StopReason};
+use crate::file_identity::FileIdentity;
+use crate::writer::{Intake, SourceOptions};
 
 /// The number of changes in an interval that are read one by one. Further reads are
 /// [`CHANGES_PAUSE`] apart, so that a writer of a hundred thousand lines a second does not take a
@@ -46,27 +41,22 @@ const RETIRED_MAX: usize = 8;
 const CHANGES_MAX: usize = 256;
 const CHANGES_PAUSE: Duration = Duration::from_micros(200);
 
-/// Follows files into a pipeline.
-pub struct Follower {
-    paths: Vec<FollowedPath>,
-    clock: Arc<dyn Clock>,
-    /// `None` if files are only polled.
-    watcher: Option<Arc<ChangeWatcher>>,
-}
+/// The most quiet paths that are polled in an interval, in turns. A poll takes some microseconds,
+/// so thousands of paths would take a core.
+const POLLS_MAX: usize = 256;
 
-/// A followed path, and the files that are or were there.
-struct FollowedPath {
-    path: PathBuf,
-    writer: SourceWriter,
-    /// The file that was at the path at the last poll.
-    current: Option<LogFile>,
-    /// Files that have left the path.
-    retired: Vec<LogFile>,
-    clock: Arc<dyn Clock>,
-    watcher: Option<Arc<ChangeWatcher>>,
-    /// The time since which lines wait for their format to be detected.
-    waiting_since: Option<Duration>,
-    stopped: Option<StopReason>,
+/// Follows files into a pipeline.
+#[derive(Debug)]
+pub struct Follower {
+    paths: BTreeMap<PathNumber, FollowedPath>,
+    numbers: HashMap<PathBuf, PathNumber>,
+    shared: Shared,
+    /// The paths that are polled at every interval.
+    busy: BTreeSet<PathNumber>,
+    /// The path after the one that was polled last in its turn.
+    next: PathNumber,
+    /// Whether changes have been missed, so that all paths have to be polled.
+    has_missed_changes: bool,
 }
 
 impl Follower {
@@ -75,15 +65,7 @@ impl Follower {
 
     /// Opens a source for each path, whether there is a file yet or not.
     pub fn new(intake: &dyn Intake, paths: &[PathBuf], format: &FormatChoice) -> Self {
-        let clock = Arc::new(SystemClock::default());
-        let watcher = ChangeWatcher::new();
-        for path in paths {
-            if let (Some(watcher), Some(directory)) = (&watcher, path.parent()) {
-                let is_here = directory.as_os_str().is_empty();
-                watcher.watch_directory(if is_here { Path::new(".") } else { directory });
-            }
-        }
-        Self::with(intake, paths, format, clock, watcher)
+        Self::with(intake, paths, format, Arc::new(SystemClock::default()), ChangeWatcher::new())
     }
 
     /// [`Self::new`] with a clock, which decides when files are polled and closed. Notifications of
@@ -104,20 +86,29 @@ impl Follower {
         clock: Arc<dyn Clock>,
         watcher: Option<Arc<ChangeWatcher>>,
     ) -> Self {
-        let followed = |path: &PathBuf| {
-            let options = SourceOptions::new(&path.to_string_lossy(), format.clone());
-            FollowedPath {
-                path: path.clone(),
-                writer: intake.open(options.watch_drift()),
-                current: None,
-                retired: Vec::new(),
-                clock: clock.clone(),
-                watcher: watcher.clone(),
-                waiting_since: None,
-                stopped: None,
-            }
+        let mut follower = Self {
+            paths: BTreeMap::new(),
+            numbers: HashMap::new(),
+            shared: Shared::new(clock, watcher),
+            busy: BTreeSet::new(),
+            next: 0,
+            has_missed_changes: false,
         };
-        Self { paths: paths.iter().map(followed).collect(), clock, watcher }
+        let directories: BTreeSet<&Path> = paths.iter().filter_map(|path| path.parent()).collect();
+        directories.into_iter().for_each(|path| follower.shared.watch_directory(path));
+        for path in paths {
+            follower.add(intake, path, format);
+        }
+        follower
+    }
+
+    fn add(&mut self, intake: &dyn Intake, path: &Path, format: &FormatChoice) {
+        let options = SourceOptions::new(&path.to_string_lossy(), format.clone());
+        let number = self.paths.last_key_value().map_or(0, |(last, _)| last + 1);
+        let writer = intake.open(options.watch_drift());
+        self.paths.insert(number, FollowedPath::new(number, path.to_owned(), writer));
+        self.numbers.insert(path.to_owned(), number);
+        self.busy.insert(number);
     }
 
     /// Follows the files until `ends` is set or no source accepts more. Passes notes to `report` at
@@ -133,193 +124,112 @@ impl Follower {
         self.end()
     }
 
-    /// Waits until the next poll. Meanwhile reads the files if the system reports a change; the
+    /// Waits until the next poll. Meanwhile reads the files that the system reports as changed; the
     /// next poll submits the lines.
     fn wait(&mut self) {
-        let Some(watcher) = self.watcher.clone() else {
-            return self.clock.sleep(Self::INTERVAL);
+        let Some(watcher) = self.shared.watcher.clone() else {
+            return self.shared.clock.sleep(Self::INTERVAL);
         };
-        let end = self.clock.elapsed() + Self::INTERVAL;
-        let mut changes = 0;
-        loop {
-            let left = end.saturating_sub(self.clock.elapsed());
-            if left.is_zero() || !watcher.wait(left) || self.read() {
+        let end = self.shared.clock.elapsed() + Self::INTERVAL;
+        for waits in 0.. {
+            let left = end.saturating_sub(self.shared.clock.elapsed());
+            if left.is_zero() {
                 return;
             }
-            changes += 1;
-            if changes > CHANGES_MAX {
-                self.clock.sleep(CHANGES_PAUSE);
+            let changes = watcher.wait(left);
+            if changes.is_empty() || self.read(&changes) {
+                return;
+            }
+            if waits > CHANGES_MAX {
+                self.shared.clock.sleep(CHANGES_PAUSE);
             }
         }
     }
 
+    /// Reads the files that have changed. Returns whether the next poll should not wait.
+    fn read(&mut self, changes: &Changes) -> bool {
+        self.has_missed_changes |= changes.are_incomplete;
+        let written = changes.files.iter().filter_map(|file| self.shared.reader(*file));
+        let appeared = changes.appeared.iter().filter_map(|path| self.numbers.get(path).copied());
+        let numbers: BTreeSet<PathNumber> = written.chain(appeared).collect();
+        let mut has_more = self.has_missed_changes;
+        for number in numbers {
+            has_more |= self.visit(number, FollowedPath::read);
+            self.busy.insert(number);
+        }
+        has_more
+    }
+
     /// Reads the bytes that were appended since the last poll, up to a bound for each file, and
     /// submits whole lines once no more arrive. Returns whether there may be more at once.
+    ///
+    /// Of many quiet files some are polled, in turns.
     pub fn poll(&mut self) -> bool {
-        self.each_path(FollowedPath::poll)
-    }
-
-    /// Reads as [`Self::poll`] does, but submits only full blocks.
-    fn read(&mut self) -> bool {
-        self.each_path(FollowedPath::read)
-    }
-
-    fn each_path(&mut self, read: impl Fn(&mut FollowedPath) -> Result<bool, StopReason>) -> bool {
+        let is_all = std::mem::take(&mut self.has_missed_changes);
+        let polls_max = if is_all { usize::MAX } else { POLLS_MAX };
+        let after = self.paths.range(self.next..).chain(self.paths.range(..self.next));
+        let turn: Vec<PathNumber> = after.map(|(number, _)| *number).take(polls_max).collect();
+        self.next = turn.last().map_or(0, |last| last + 1);
+        let due: BTreeSet<PathNumber> =
+            turn.into_iter().chain(std::mem::take(&mut self.busy)).collect();
         let mut has_more = false;
-        for index in 0..self.paths.len() {
-            if self.paths[index].stopped.is_some() {
-                continue;
-            }
-            self.take_over(index);
-            match read(&mut self.paths[index]) {
-                Ok(more) => has_more |= more,
-                Err(reason) => self.paths[index].stopped = Some(reason),
+        for number in due {
+            has_more |= self.visit(number, FollowedPath::poll);
+            if self.paths.get(&number).is_some_and(|path| path.is_busy(&self.shared)) {
+                self.busy.insert(number);
             }
         }
         has_more
     }
 
-    /// Returns the notes about the sources since the last call.
-    fn news(&self) -> impl Iterator<Item = Fault> {
-        let progress = self.paths.iter().map(|path| path.writer.progress());
-        progress.filter_map(|one| Some(Fault::note(one.name(), one.take_news()?)))
+    /// Reads the files of a path. Returns whether there may be more at once.
+    fn visit(
+        &mut self,
+        number: PathNumber,
+        read: impl Fn(&mut FollowedPath, Option<FileIdentity>, &mut Shared) -> bool,
+    ) -> bool {
+        let Some(path) = self.paths.get(&number).filter(|path| !path.is_stopped()) else {
+            return false;
+        };
+        let here = FileIdentity::at(&path.path);
+        if let Some(here) = here {
+            self.take_over(number, here);
+        }
+        self.paths.get_mut(&number).is_some_and(|path| read(path, here, &mut self.shared))
     }
 
     /// If a rotation has moved a file from another followed path to this one, continues here from
-    /// the same position.
-    fn take_over(&mut self, index: usize) {
-        let Some(id) = log_file::id_at(&self.paths[index].path) else { return };
-        if self.paths[index].is_current(id) {
-            return;
+    /// the same place.
+    fn take_over(&mut self, number: PathNumber, here: FileIdentity) {
+        let Some(other) = self.shared.reader(here).filter(|other| *other != number) else { return };
+        let moved = self.paths.get_mut(&other).and_then(|other| other.take(here));
+        if let (Some(moved), Some(path)) = (moved, self.paths.get_mut(&number)) {
+            path.set_current(moved, &mut self.shared);
         }
-        for other in 0..self.paths.len() {
-            if other == index {
-                continue;
-            }
-            let Some(moved) = self.paths[other].remove(id) else { continue };
-            let old = self.paths[index].current.replace(moved);
-            self.paths[index].retire(old);
-            return;
-        }
+    }
+
+    /// Returns the notes about the sources since the last call.
+    fn news(&self) -> impl Iterator<Item = Fault> {
+        let news = |path: &FollowedPath| {
+            Some(Fault::note(&path.path.to_string_lossy(), path.take_news()?))
+        };
+        self.paths.values().filter_map(news)
     }
 
     fn is_running(&self) -> bool {
-        self.paths
-            .iter()
-            .any(|path| path.stopped.is_none() && !path.writer.progress().is_cancelled())
+        self.paths.values().any(|path| !path.is_stopped() && !path.is_cancelled())
     }
 
-    fn end(self) -> Vec<Fault> {
-        let fault = |path: FollowedPath| {
+    fn end(mut self) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        for path in std::mem::take(&mut self.paths).into_values() {
             let name = path.path.to_string_lossy().into_owned();
-            let stopped = path.end().filter(|stopped| *stopped != StopReason::Cancelled)?;
-            Some(Fault::new(&name, ReadError::Stopped(stopped)))
-        };
-        self.paths.into_iter().filter_map(fault).collect()
-    }
-}
-
-impl FollowedPath {
-    fn is_current(&self, id: FileId) -> bool {
-        self.current.as_ref().is_some_and(|current| current.id() == id)
-    }
-
-    /// Removes a file from this path.
-    fn remove(&mut self, id: FileId) -> Option<LogFile> {
-        if self.is_current(id) {
-            return self.current.take();
-        }
-        let at = self.retired.iter().position(|retired| retired.id() == id)?;
-        Some(self.retired.remove(at))
-    }
-
-    /// Reads appended bytes, and submits the lines once no more arrive.
-    fn poll(&mut self) -> Result<bool, StopReason> {
-        let has_more = self.read()?;
-        self.expire()?;
-        self.flush(has_more)?;
-        Ok(has_more)
-    }
-
-    /// Reads appended bytes, those of old files before those of the current one.
-    fn read(&mut self) -> Result<bool, StopReason> {
-        let mut has_more = false;
-        for retired in &mut self.retired {
-            has_more |= retired.read(&mut self.writer)?;
-        }
-        if let Some(current) = &mut self.current {
-            has_more |= current.read(&mut self.writer)?;
-        }
-        if !has_more {
-            has_more = self.follow_path();
-        }
-        Ok(has_more)
-    }
-
-    /// Ends the source, with its incomplete lines. Returns why it had to stop, if it did.
-    fn end(mut self) -> Option<StopReason> {
-        for file in self.retired.drain(..).chain(self.current.take()) {
-            if self.stopped.is_none() {
-                self.stopped = file.finish(&mut self.writer).err();
+            let stopped = path.end(&mut self.shared);
+            if let Some(reason) = stopped.filter(|reason| *reason != StopReason::Cancelled) {
+                faults.push(Fault::new(&name, ReadError::Stopped(reason)));
             }
         }
-        let end = self.stopped.map_or(SourceEnd::Done, SourceEnd::from);
-        self.stopped.or(self.writer.finish(end).err())
-    }
-
-    /// Opens the file at the path if it is another one. Returns whether it is.
-    fn follow_path(&mut self) -> bool {
-        if log_file::id_at(&self.path).is_none_or(|id| self.is_current(id)) {
-            return false;
-        }
-        let Some(fresh) = LogFile::open(&self.path, &self.clock, self.watcher.as_ref()) else {
-            return false;
-        };
-        if self.is_current(fresh.id()) {
-            return false;
-        }
-        let known = self.remove(fresh.id());
-        let old = self.current.replace(known.unwrap_or(fresh));
-        self.retire(old);
-        true
-    }
-
-    fn retire(&mut self, old: Option<LogFile>) {
-        self.retired.extend(old);
-    }
-
-    /// Closes files that have left the path and have not grown for a while.
-    fn expire(&mut self) -> Result<(), StopReason> {
-        let mut index = 0;
-        while index < self.retired.len() {
-            let is_over =
-                self.retired[index].idle_time() > PATIENCE || self.retired.len() > RETIRED_MAX;
-            if is_over {
-                self.retired.remove(index).finish(&mut self.writer)?;
-            } else {
-                index += 1;
-            }
-        }
-        Ok(())
-    }
-
-    /// Submits the lines that were read, once no more arrive.
-    fn flush(&mut self, has_more: bool) -> Result<(), StopReason> {
-        if self.writer.offset() > self.writer.submitted() && !has_more {
-            let now = self.clock.elapsed();
-            let waited = now.saturating_sub(*self.waiting_since.get_or_insert(now));
-            if self.writer.is_format_decided() || waited >= DETECTION_PATIENCE {
-                self.writer.flush()?;
-                self.waiting_since = None;
-            }
-        }
-        // Set only after the lines are submitted: old lines were not written just now.
-        if has_more {
-            self.writer.progress().set_phase(Phase::Reading);
-        } else if self.waiting_since.is_none() {
-            self.writer.progress().set_phase(Phase::Following);
-        }
-        Ok(())
+        faults
     }
 }
 

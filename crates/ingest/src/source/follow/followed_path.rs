@@ -1,0 +1,241 @@
+//! A followed path, and the files that are or were there.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::log_file::LogFile;
+use super::shared::{PathNumber, Shared};
+use crate::error::StopReason;
+use crate::file_identity::FileIdentity;
+use crate::progress::{Phase, SourceEnd};
+use crate::writer::SourceWriter;
+
+/// How long a file that has left its path is still read after it last grew.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long lines wait for more lines before their format is detected.
+const DETECTION_PATIENCE: Duration = Duration::from_millis(100);
+
+/// The most paths whose lines wait for more lines. Each takes the room of a block meanwhile, and
+/// thousands of logs are read at the same time when a folder of them is opened.
+const UNDETECTED_MAX: usize = 32;
+
+/// The most files per path that have left it and are still read.
+const RETIRED_MAX: usize = 8;
+
+/// How long a file that has grown is polled at every interval.
+const BUSY: Duration = Duration::from_secs(2);
+
+/// A followed path. It is a source, whatever files are there.
+#[derive(Debug)]
+pub(super) struct FollowedPath {
+    number: PathNumber,
+    pub(super) path: PathBuf,
+    writer: SourceWriter,
+    /// The file that was at the path at the last poll.
+    current: Option<LogFile>,
+    /// Files that have left the path.
+    retired: Vec<LogFile>,
+    /// The time since which lines wait for their format to be detected.
+    waiting_since: Option<Duration>,
+    /// Why nothing more is read, once that is so.
+    stopped: Option<StopReason>,
+}
+
+impl FollowedPath {
+    pub(super) fn new(number: PathNumber, path: PathBuf, writer: SourceWriter) -> Self {
+        let (current, retired) = (None, Vec::new());
+        Self { number, path, writer, current, retired, waiting_since: None, stopped: None }
+    }
+
+    /// Returns the note about the source since the last call.
+    pub(super) fn take_news(&self) -> Option<String> {
+        self.writer.progress().take_news()
+    }
+
+    /// Whether nothing more is read.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stopped.is_some()
+    }
+
+    /// Whether the source was cancelled. The next poll closes its files.
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.writer.progress().is_cancelled()
+    }
+
+    /// Whether it has to be polled at every interval: more is expected soon, or something has to be
+    /// done a while later.
+    pub(super) fn is_busy(&self, shared: &Shared) -> bool {
+        let grows = |file: &LogFile| file.idle_time(shared) < BUSY;
+        self.waiting_since.is_some()
+            || !self.retired.is_empty()
+            || self.writer.offset() > self.writer.submitted()
+            || self.current.as_ref().is_some_and(grows)
+    }
+
+    /// Whether this is the file that was at the path at the last poll.
+    pub(super) fn is_current(&self, file: FileIdentity) -> bool {
+        self.current.as_ref().is_some_and(|current| current.identity() == file)
+    }
+
+    /// Removes a file from this path, so that another path can go on with it.
+    pub(super) fn take(&mut self, file: FileIdentity) -> Option<LogFile> {
+        if self.is_current(file) {
+            return self.current.take();
+        }
+        let at = self.retired.iter().position(|retired| retired.identity() == file)?;
+        Some(self.retired.remove(at))
+    }
+
+    /// Goes on with a file that is at the path now.
+    pub(super) fn set_current(&mut self, file: LogFile, shared: &mut Shared) {
+        shared.set_reader(file.identity(), self.number);
+        self.retire(shared);
+        self.current = Some(file);
+    }
+
+    /// Reads appended bytes, and submits whole lines once no more arrive. `here` is the file at the
+    /// path. Returns whether there may be more at once.
+    pub(super) fn poll(&mut self, here: Option<FileIdentity>, shared: &mut Shared) -> bool {
+        if self.is_cancelled() {
+            self.stop(StopReason::Cancelled, shared);
+        }
+        let has_more = self.read(here, shared);
+        self.attempt(shared, |own, shared| {
+            own.expire(shared)?;
+            own.flush(has_more, shared)
+        });
+        has_more
+    }
+
+    /// Reads appended bytes, those of old files before those of the current one.
+    pub(super) fn read(&mut self, here: Option<FileIdentity>, shared: &mut Shared) -> bool {
+        let mut has_more = false;
+        self.attempt(shared, |own, shared| {
+            for file in own.retired.iter_mut().chain(&mut own.current) {
+                has_more |= file.read(&mut own.writer, shared)?;
+            }
+            if !has_more {
+                has_more = own.follow_path(here, shared);
+            }
+            Ok(())
+        });
+        has_more
+    }
+
+    /// Ends the source, with its incomplete lines. Returns why it had to stop, if it did.
+    pub(super) fn end(mut self, shared: &mut Shared) -> Option<StopReason> {
+        self.retire(shared);
+        for file in std::mem::take(&mut self.retired) {
+            self.attempt(shared, |own, shared| own.close(file, shared));
+        }
+        let end = self.stopped.map_or(SourceEnd::Done, SourceEnd::from);
+        self.stopped.or(self.writer.finish(end).err())
+    }
+
+    /// Does something unless the source has stopped. If it has to stop, nothing more is read.
+    fn attempt(
+        &mut self,
+        shared: &mut Shared,
+        work: impl FnOnce(&mut Self, &mut Shared) -> Result<(), StopReason>,
+    ) {
+        if self.stopped.is_none()
+            && let Err(reason) = work(self, shared)
+        {
+            self.stop(reason, shared);
+        }
+    }
+
+    fn stop(&mut self, reason: StopReason, shared: &mut Shared) {
+        self.stopped = Some(reason);
+        for file in self.retired.drain(..).chain(self.current.take()) {
+            shared.forget(file.identity());
+        }
+        self.end_wait(shared);
+        self.writer.rest();
+    }
+
+    /// Opens the file at the path if it is another one. Returns whether it is.
+    fn follow_path(&mut self, here: Option<FileIdentity>, shared: &mut Shared) -> bool {
+        let Some(here) = here else {
+            self.retire(shared);
+            return false;
+        };
+        if self.is_current(here) {
+            return false;
+        }
+        let Some(next) = self.take(here).or_else(|| LogFile::open(&self.path, shared)) else {
+            return false;
+        };
+        self.set_current(next, shared);
+        true
+    }
+
+    /// Notes that the current file has left the path.
+    fn retire(&mut self, shared: &Shared) {
+        if let Some(mut old) = self.current.take() {
+            old.leave(shared);
+            self.retired.push(old);
+        }
+    }
+
+    /// Closes files that have left the path and have not grown for a while.
+    fn expire(&mut self, shared: &mut Shared) -> Result<(), StopReason> {
+        let mut index = 0;
+        while index < self.retired.len() {
+            let is_over = self.retired[index].idle_time(shared) > PATIENCE
+                || self.retired.len() > RETIRED_MAX;
+            if is_over {
+                let file = self.retired.remove(index);
+                self.close(file, shared)?;
+            } else {
+                index += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, file: LogFile, shared: &mut Shared) -> Result<(), StopReason> {
+        shared.forget(file.identity());
+        file.finish(&mut self.writer)
+    }
+
+    /// Submits the lines that were read, once no more arrive.
+    fn flush(&mut self, has_more: bool, shared: &mut Shared) -> Result<(), StopReason> {
+        if has_more {
+            self.writer.progress().set_phase(Phase::Reading);
+            return Ok(());
+        }
+        if self.writer.offset() > self.writer.submitted() {
+            if !self.writer.is_format_decided() && !self.has_waited(shared) {
+                return Ok(());
+            }
+            self.writer.flush()?;
+            self.end_wait(shared);
+        }
+        self.writer.rest();
+        // Set only after the lines are submitted: old lines were not written just now.
+        self.writer.progress().set_phase(Phase::Following);
+        Ok(())
+    }
+
+    /// Whether the lines have waited long enough for more of them. The first call begins the wait.
+    fn has_waited(&mut self, shared: &mut Shared) -> bool {
+        let now = shared.clock.elapsed();
+        match self.waiting_since {
+            Some(since) => now.saturating_sub(since) >= DETECTION_PATIENCE,
+            None if shared.undetected == UNDETECTED_MAX => true,
+            None => {
+                self.waiting_since = Some(now);
+                shared.undetected += 1;
+                false
+            }
+        }
+    }
+
+    fn end_wait(&mut self, shared: &mut Shared) {
+        if self.waiting_since.take().is_some() {
+            shared.undetected -= 1;
+        }
+    }
+}
