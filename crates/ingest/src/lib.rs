@@ -25,6 +25,7 @@
 //! # Ok::<(), weir_ingest::StopReason>(())
 //! ```
 
+mod allowed_memory;
 mod clock;
 mod error;
 mod file_identity;
@@ -43,6 +44,7 @@ mod scan;
 mod source;
 mod writer;
 
+pub use allowed_memory::{AllowedMemory, MemoryLimiter};
 pub use clock::{Clock, SystemClock};
 pub use error::{Fault, FaultKind, ReadError, SourceError, StopReason, StreamDefect, StreamError};
 pub use file_parts::FilePlace;

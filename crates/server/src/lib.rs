@@ -34,7 +34,6 @@ mod format_trial;
 mod hub;
 mod kept_text;
 mod live;
-mod machine;
 mod message;
 mod options;
 mod page;

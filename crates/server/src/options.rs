@@ -3,13 +3,12 @@
 use std::fmt;
 use std::time::Duration;
 
-use weir_ingest::{FormatChoice, PipelineOptions, Retention, TotalMemory};
+use weir_ingest::{AllowedMemory, FormatChoice, PipelineOptions, Retention, TotalMemory};
 use weir_net::socket::{Address, BindError, BindOptions};
 use weir_net::{PublicUrl, ServeOptions};
 use weir_query::UnknownZone;
 
 use crate::access_token::AccessToken;
-use crate::machine;
 
 /// The settings and limits of a server.
 #[derive(Debug, Clone)]
@@ -34,8 +33,8 @@ pub struct ServerOptions {
     pub memory_bytes_max: usize,
     /// The memory limit of all sessions' data sets together, in bytes. At this limit, uploads end
     /// with the lines read so far, and new sessions are refused. Feeds continue, because each drops
-    /// its oldest records at its own limit. Default: half of the memory of the machine or
-    /// container, or [`memory_bytes_max`](Self::memory_bytes_max) if that is more or the memory is
+    /// its oldest records at its own limit. Default: what [`AllowedMemory::for_data`]
+    /// returns, or [`memory_bytes_max`](Self::memory_bytes_max) if that is more or the memory is
     /// unknown.
     pub total_memory_bytes_max: Option<usize>,
     /// Which records each session keeps. Default: all.
@@ -126,8 +125,8 @@ impl Default for ServerOptions {
 impl ServerOptions {
     /// Returns the memory limit of all sessions together.
     pub(crate) fn total_memory(&self) -> TotalMemory {
-        let half = machine::memory_bytes().map_or(0, |bytes| bytes / 2);
-        let default = usize::try_from(half).unwrap_or(usize::MAX).max(self.memory_bytes_max);
+        let share = AllowedMemory::read().map_or(0, |allowed| allowed.for_data());
+        let default = share.max(self.memory_bytes_max);
         TotalMemory::new(self.total_memory_bytes_max.unwrap_or(default))
     }
 

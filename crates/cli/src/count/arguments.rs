@@ -27,9 +27,10 @@ pub(crate) struct CountArguments {
     pub(crate) output: OutputArguments,
 
     /// The most memory that values may take, such as 512MiB or 2G; new values after that are
-    /// counted together unless they are frequent, which is reported
-    #[arg(long, value_name = "SIZE", default_value = "4GiB", requires = "by")]
-    pub(crate) memory: String,
+    /// counted together unless they are frequent, which is reported [default: half of what the
+    /// machine, the container or `ulimit -v` allows beyond 64MiB, at most 4GiB]
+    #[arg(long, value_name = "SIZE", requires = "by")]
+    pub(crate) memory: Option<String>,
 
     #[command(flatten)]
     pub(crate) logs: LogArguments,

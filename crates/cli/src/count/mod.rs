@@ -16,7 +16,7 @@ pub(crate) use arguments::CountArguments;
 
 use crate::display::separated;
 use crate::messages::say_all;
-use crate::options::{OutputKind, memory_bytes_max};
+use crate::options::{OutputKind, data_bytes_max};
 use crate::outcome::{Exit, Failure, print, print_csv, say};
 use crate::scan::{Conditions, LogFields, RecordPeriod, UnparsedLines, inputs_of, report_unparsed};
 use crate::sources::{self, Complaint};
@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
         let has_counts = counted.iter().any(|counted| counted.count > 0);
         return Ok(finish(&counted, has_failed, has_counts));
     }
-    let memory_bytes_max = memory_bytes_max("--memory", &arguments.memory)?;
+    let memory_bytes_max = data_bytes_max(arguments.memory.as_deref())?;
     let budget = MemoryBudget::new(memory_bytes_max - memory_bytes_max / WAITING_SHARE);
     let tallies = KindTallies::new(budget, arguments.kind.is_none());
     let merge = Merge::new(tallies, memory_bytes_max / WAITING_SHARE, KindTallies::add);

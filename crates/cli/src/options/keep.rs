@@ -22,6 +22,8 @@ pub(crate) struct KeepArguments {
 pub(crate) struct FeedWindow {
     pub(crate) retention: Retention,
     pub(crate) memory_bytes_max: usize,
+    /// Whether no option says how much memory it may take.
+    pub(crate) has_default_memory: bool,
 }
 
 /// The least memory for a window: the blocks that are being parsed take a few megabytes.
@@ -34,20 +36,17 @@ impl KeepArguments {
     /// If `--keep` is neither a duration nor a size, or too small.
     pub(crate) fn window(&self, read: &ReadArguments) -> Result<FeedWindow, Failure> {
         let memory_bytes_max = read.memory_bytes_max()?;
-        let Some(text) = &self.keep else {
-            return Ok(FeedWindow {
-                retention: Retention::Window { width: None },
-                memory_bytes_max,
-            });
+        let within_memory = |width| FeedWindow {
+            retention: Retention::Window { width },
+            memory_bytes_max,
+            has_default_memory: read.memory.is_none(),
         };
+        let Some(text) = &self.keep else { return Ok(within_memory(None)) };
         if let Ok(width) = parse_duration(text) {
             if width.is_zero() {
                 return Err(Failure::new("--keep: a window of 0 keeps nothing; write 1s or more"));
             }
-            return Ok(FeedWindow {
-                retention: Retention::Window { width: Some(width) },
-                memory_bytes_max,
-            });
+            return Ok(within_memory(Some(width)));
         }
         // A number without a unit could be a duration or a size.
         let lacks_unit = text.ends_with(|last: char| last.is_ascii_digit());
@@ -64,6 +63,6 @@ impl KeepArguments {
             return Err(Failure::new(message));
         }
         let memory_bytes_max = usize::try_from(bytes).unwrap_or(usize::MAX);
-        Ok(FeedWindow { retention: Retention::Window { width: None }, memory_bytes_max })
+        Ok(FeedWindow { memory_bytes_max, has_default_memory: false, ..within_memory(None) })
     }
 }

@@ -4,11 +4,8 @@ use clap::Args;
 use weir_core::Zone;
 use weir_ingest::{FormatChoice, PipelineOptions, Retention};
 
-use super::{FormatArguments, cores, memory_bytes_max, parse_zone};
+use super::{FormatArguments, cores, data_bytes_max, parse_zone};
 use crate::outcome::Failure;
-
-/// The value of `--memory` if there is none.
-const MEMORY: &str = "4GiB";
 
 /// How lines are read.
 #[derive(Debug, Args)]
@@ -23,11 +20,12 @@ pub(crate) struct ReadArguments {
 
     /// The most memory the data may take, such as 512MiB or 2G (K, M, G and T are powers of 1024,
     /// kB, MB, GB and TB of 1000); when it is used up, new values are counted together unless they
-    /// are frequent, and the report says so [default: 4GiB]
+    /// are frequent, and the report says so [default: half of what the machine, the container or
+    /// `ulimit -v` allows beyond 64MiB, at most 4GiB]
     #[arg(long, value_name = "SIZE")]
     pub(super) memory: Option<String>,
 
-    /// Threads that parse [default: one for each core]
+    /// Threads that parse [default: one for each core, if there are 64MiB of memory for each]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
 }
@@ -37,10 +35,10 @@ impl ReadArguments {
     pub(crate) fn new(
         format: FormatArguments,
         tz: Option<String>,
-        memory: &str,
+        memory: Option<&str>,
         jobs: Option<u16>,
     ) -> Self {
-        Self { format, tz, memory: Some(memory.to_owned()), jobs }
+        Self { format, tz, memory: memory.map(str::to_owned), jobs }
     }
 
     /// The format of `--format`, or a search for it.
@@ -78,6 +76,6 @@ impl ReadArguments {
     }
 
     pub(super) fn memory_bytes_max(&self) -> Result<usize, Failure> {
-        memory_bytes_max("--memory", self.memory.as_deref().unwrap_or(MEMORY))
+        data_bytes_max(self.memory.as_deref())
     }
 }

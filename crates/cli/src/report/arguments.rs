@@ -89,7 +89,7 @@ impl ReportArguments {
     /// are good.
     pub(crate) fn of_blocks(
         logs: &LogArguments,
-        memory: &str,
+        memory: Option<&str>,
         top: u32,
         good_networks: Vec<AddressBlock>,
     ) -> Self {

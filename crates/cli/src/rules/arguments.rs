@@ -66,9 +66,10 @@ pub(crate) struct RulesArguments {
     pub(super) top: usize,
 
     /// The most memory that a replay may take, such as 512MiB or 2G; requests after that are
-    /// counted but not replayed
-    #[arg(long, value_name = "SIZE", default_value = "4GiB")]
-    pub(super) memory: String,
+    /// counted but not replayed [default: half of what the machine, the container or `ulimit -v`
+    /// allows beyond 64MiB, at most 4GiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(super) memory: Option<String>,
 
     #[command(flatten)]
     pub(super) logs: LogArguments,

@@ -33,7 +33,7 @@ use self::search::SettingSearch;
 use self::who::{Who, good_networks};
 use crate::display::safe;
 use crate::messages::say_all;
-use crate::options::memory_bytes_max;
+use crate::options::data_bytes_max;
 use crate::outcome::{Exit, Failure, print, say};
 use crate::report::{ReportArguments, print_blocks};
 use crate::scan::{Conditions, ReadInput, inputs_of, report_unparsed};
@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
     };
     say_all(&complaints);
     let threads = arguments.logs.threads();
-    let memory_bytes_max = memory_bytes_max("--memory", &arguments.memory)?;
+    let memory_bytes_max = data_bytes_max(arguments.memory.as_deref())?;
     let pass = Pass {
         inputs: &inputs,
         conditions: &conditions,
@@ -173,7 +173,7 @@ fn run_without_rule(arguments: &RulesArguments) -> Result<Exit, Failure> {
     }
     let top = u32::try_from(arguments.top).unwrap_or(u32::MAX);
     let good_networks = good_networks(&arguments.good)?;
-    print_blocks(&ReportArguments::of_blocks(logs, &arguments.memory, top, good_networks))
+    print_blocks(&ReportArguments::of_blocks(logs, arguments.memory.as_deref(), top, good_networks))
 }
 
 /// Adds the curves that the arguments request, and the suggestions of limits that have one.

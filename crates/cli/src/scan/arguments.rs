@@ -52,7 +52,7 @@ pub(crate) fn inputs_of(files: &[PathBuf]) -> Result<Vec<Input>, Failure> {
 
 impl LogArguments {
     /// The same arguments for a command that counts all records, with its `--memory`.
-    pub(crate) fn read_arguments(&self, memory: &str) -> ReadArguments {
+    pub(crate) fn read_arguments(&self, memory: Option<&str>) -> ReadArguments {
         ReadArguments::new(self.format.clone(), self.tz.clone(), memory, self.jobs)
     }
 

@@ -23,7 +23,7 @@ use super::admin::{Admin, AdminEnd};
 use super::listening::{bind, origin};
 use super::{browser, memory, shutdown_signal};
 use crate::logging;
-use crate::options::{FeedWindow, PageArguments};
+use crate::options::{FeedWindow, PageArguments, say_default_memory};
 use crate::outcome::{Exit, Failure, print, say, warn};
 
 /// How long to wait for the reading thread after the server has ended.
@@ -233,6 +233,9 @@ impl Page {
         window: FeedWindow,
         fill: impl FnOnce(&Pipeline) -> Exit + Send + 'static,
     ) -> Result<Exit, Failure> {
+        if window.has_default_memory {
+            say_default_memory();
+        }
         let session = self.server.new_feed(window.retention, window.memory_bytes_max);
         self.serve_session(session, fill)
     }

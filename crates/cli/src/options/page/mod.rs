@@ -100,8 +100,8 @@ pub(crate) struct PageArguments {
     pub(crate) keep_session: Duration,
 
     /// The most memory that all data sets may take together, such as 512MiB or 2G; when it is used
-    /// up, uploads end with what was read, and no more are accepted [default: half of the machine's
-    /// memory, or --memory if that is more]
+    /// up, uploads end with what was read, and no more are accepted [default: half of what the
+    /// machine, the container or `ulimit -v` allows beyond 64MiB, or --memory if that is more]
     #[arg(long, value_name = "SIZE")]
     total_memory: Option<String>,
 
