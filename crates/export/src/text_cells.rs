@@ -86,14 +86,4 @@ impl TextCells {
     pub(crate) fn forget_ids(&mut self) {
         self.by_id.clear();
     }
-
-    /// Removes all rows and texts.
-    pub(crate) fn clear(&mut self) {
-        self.codes.clear();
-        self.bytes = Vec::new();
-        self.ends.clear();
-        self.by_id.clear();
-        self.by_text.iter_mut().for_each(HashMap::clear);
-        self.escaped.clear();
-    }
 }

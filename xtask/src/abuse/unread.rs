@@ -21,10 +21,10 @@ const PEAK_MIB_MAX: u64 = MEMORY_MIB * 13 / 10;
 
 const VIEWERS: usize = 200;
 
-/// The forms of the exports that nobody reads, and how many there are of one at a time: all that a session
-/// may begin.
+/// The forms of the exports that nobody reads, and how many there are of one at a time: one less than a
+/// session may begin, because the next would wait 3 s for a place.
 const FORMS: [&str; 3] = ["csv", "parquet", "arrow"];
-const EXPORTS: usize = 64;
+const EXPORTS: usize = 63;
 
 /// How long the viewers are watched. Those that read nothing are disconnected after 2 s.
 const TIME: Duration = Duration::from_secs(10);

@@ -30,7 +30,9 @@ pub(crate) enum Cells {
 ///
 /// # Memory
 /// The batch [is full](Self::is_full) after 65,536 rows, or 2^21 cells, or 8 MiB of distinct text.
-/// It exceeds this by at most the rows of one segment.
+/// It exceeds this by at most the rows of one segment. The first batch of a table is full after 1,024
+/// rows and each later one after as many as were written before, so that the beginning of a table, which
+/// its reader may never take, costs little. An empty batch holds no cells.
 #[derive(Debug)]
 pub struct RowBatch {
     schema: TableSchema,
@@ -38,6 +40,10 @@ pub struct RowBatch {
     /// are sorted by it.
     columns: Vec<TableColumn>,
     rows: usize,
+    /// The rows that were removed after they had been written.
+    rows_written: usize,
+    /// The limit of the rows.
+    rows_max: usize,
     /// In the order of the columns.
     cells: Vec<Cells>,
     /// For each column, the text column of the data set, if it has one.
@@ -57,21 +63,26 @@ pub struct RowBatch {
 impl Cells {
     /// Cells of no rows.
     const EMPTY: Self = Self::Integers(Vec::new());
+
+    /// The cells of no rows of a column.
+    fn none(kind: CellKind) -> Self {
+        match kind {
+            CellKind::Text => Self::Text(TextCells::default()),
+            CellKind::Number(_) | CellKind::Seconds => Self::Numbers(Vec::new()),
+            CellKind::Instant | CellKind::InstantNanoseconds => Self::Instants(Vec::new()),
+            CellKind::ZoneOffset | CellKind::Status => Self::Integers(Vec::new()),
+        }
+    }
 }
 
 impl RowBatch {
+    const FIRST_ROWS_MAX: usize = 1 << 10;
     const ROWS_MAX: usize = 1 << 16;
     const CELLS_MAX: usize = 1 << 21;
     const TEXT_BYTES_MAX: usize = 8 << 20;
 
     /// Creates an empty batch.
     pub fn new(schema: TableSchema) -> Self {
-        let cells = |kind| match kind {
-            CellKind::Text => Cells::Text(TextCells::default()),
-            CellKind::Number(_) | CellKind::Seconds => Cells::Numbers(Vec::new()),
-            CellKind::Instant | CellKind::InstantNanoseconds => Cells::Instants(Vec::new()),
-            CellKind::ZoneOffset | CellKind::Status => Cells::Integers(Vec::new()),
-        };
         let mut columns = schema.columns.clone();
         if schema.index_of(&CellSource::LineOffset).is_none() {
             let kind = CellKind::Number(Unit::Bytes);
@@ -79,7 +90,9 @@ impl RowBatch {
         }
         Self {
             rows: 0,
-            cells: columns.iter().map(|column| cells(column.kind)).collect(),
+            rows_written: 0,
+            rows_max: Self::ROWS_MAX,
+            cells: columns.iter().map(|column| Cells::none(column.kind)).collect(),
             ids: vec![None; columns.len()],
             columns,
             known_columns: 0,
@@ -89,6 +102,11 @@ impl RowBatch {
             unknown_values: 0,
             schema,
         }
+    }
+
+    /// Sets the number of rows after which the batch is full: from 1,024 to 65,536.
+    pub fn set_rows_max(&mut self, rows: usize) {
+        self.rows_max = rows.clamp(Self::FIRST_ROWS_MAX, Self::ROWS_MAX);
     }
 
     /// Returns the columns.
@@ -112,13 +130,24 @@ impl RowBatch {
         self.unknown_values
     }
 
+    /// Returns the number of rows after which this batch is full.
+    fn rows_max(&self) -> usize {
+        self.rows_written.clamp(Self::FIRST_ROWS_MAX, self.rows_max)
+    }
+
+    /// Returns how many rows there are until the batch is full, if it is not full of cells or text
+    /// before.
+    pub fn rows_left(&self) -> usize {
+        self.rows_max().saturating_sub(self.rows)
+    }
+
     /// Returns whether the rows should be written before more are added.
     pub fn is_full(&self) -> bool {
         let text_bytes = |cells: &Cells| match cells {
             Cells::Text(cells) => cells.bytes.len() + cells.ends.len() * size_of::<usize>(),
             _ => 0,
         };
-        self.rows >= Self::ROWS_MAX
+        self.rows >= self.rows_max()
             || self.rows * self.cells.len() >= Self::CELLS_MAX
             || self.cells.iter().map(text_bytes).sum::<usize>() >= Self::TEXT_BYTES_MAX
     }
@@ -140,16 +169,12 @@ impl RowBatch {
         self.record_order(segment, rows);
     }
 
-    /// Removes all rows.
+    /// Removes all rows, after they have been written.
     pub fn clear(&mut self) {
-        for cells in &mut self.cells {
-            match cells {
-                Cells::Text(cells) => cells.clear(),
-                Cells::Numbers(cells) => cells.clear(),
-                Cells::Instants(cells) => cells.clear(),
-                Cells::Integers(cells) => cells.clear(),
-            }
+        for (column, cells) in self.columns.iter().zip(&mut self.cells) {
+            *cells = Cells::none(column.kind);
         }
+        self.rows_written += self.rows;
         self.rows = 0;
         self.source = None;
         self.unordered.clear();

@@ -71,6 +71,27 @@ fn a_batch_is_full_before_it_takes_much_memory() {
     assert!(batch.is_full(), "65,536 rows");
 }
 
+/// So that the beginning of a table costs little.
+#[test]
+fn the_first_batches_are_small() {
+    let format = Arc::new(Format::parse("$remote_addr").expect("a format"));
+    let mut values = Values::new(1 << 20);
+    let segment = segment(&format, b"::1\n", 0, &mut values);
+    let mut batch = RowBatch::new(TableSchema::of_table(&format.record_fields(), false));
+    let mut rows = Vec::new();
+    for _ in 0..9 {
+        let left = batch.rows_left();
+        batch.push("a", &segment, &Selection::Rows(vec![0; left - 1]), &values);
+        assert!(!batch.is_full());
+        batch.push("a", &segment, &Selection::Rows(vec![0]), &values);
+        assert!(batch.is_full());
+        assert_eq!((batch.rows(), batch.rows_left()), (left, 0));
+        rows.push(batch.rows());
+        batch.clear();
+    }
+    assert_eq!(rows, [1_024, 1_024, 2_048, 4_096, 8_192, 16_384, 32_768, 65_536, 65_536]);
+}
+
 #[test]
 fn texts_are_dictionaries_and_row_groups_have_statistics() {
     let mut values = Values::new(1 << 20);

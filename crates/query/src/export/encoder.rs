@@ -70,6 +70,13 @@ impl Encoder {
         }
     }
 
+    /// Sets the number of rows after which a batch of a table is full.
+    pub(super) fn set_batch_rows_max(&mut self, rows: usize) {
+        if let Self::Table(table) = self {
+            table.batch.set_rows_max(rows);
+        }
+    }
+
     /// Returns whether the pending rows should be encoded before more are added.
     pub(super) fn is_full(&self) -> bool {
         matches!(self, Self::Table(table) if table.batch.is_full())

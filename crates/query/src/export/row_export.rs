@@ -78,6 +78,8 @@ pub struct RowExport<D> {
     begin: Vec<u8>,
     /// The number of threads that write a part.
     jobs: usize,
+    /// The limit of the rows of a table's batch.
+    batch_rows_max: usize,
     writers: TextWriters,
     zone: Option<Zone>,
     name_of: Box<dyn Fn(u32) -> String + Send>,
@@ -127,6 +129,7 @@ impl<D: Snapshots> RowExport<D> {
             encoder,
             begin,
             jobs: 1,
+            batch_rows_max: usize::MAX,
             writers: TextWriters::default(),
             zone,
             name_of: Box::new(name_of),
@@ -142,6 +145,7 @@ impl<D: Snapshots> RowExport<D> {
         self.columns = self.columns.select(names)?;
         (self.encoder, self.begin) = Encoder::new(self.format, &self.columns.schema)?;
         self.encoder.set_jobs(self.jobs);
+        self.encoder.set_batch_rows_max(self.batch_rows_max);
         Ok(self)
     }
 
@@ -150,6 +154,15 @@ impl<D: Snapshots> RowExport<D> {
     pub fn with_jobs(mut self, jobs: usize) -> Self {
         self.jobs = jobs.clamp(1, JOBS_MAX);
         self.encoder.set_jobs(self.jobs);
+        self
+    }
+
+    /// Sets the rows of a table's batch, from 1,024 to 65,536, which is the default. The bytes of the
+    /// table depend on it.
+    #[must_use]
+    pub fn with_batch_rows_max(mut self, rows: usize) -> Self {
+        self.batch_rows_max = rows;
+        self.encoder.set_batch_rows_max(rows);
         self
     }
 
@@ -296,7 +309,8 @@ fn write_table(table: &mut TableEncoder, cursor: &mut RowCursor, file: &str, val
     {
         let segment = &*cursor.segments()[*index];
         let of_segment = cursor.rows().iter().take_while(|(other, _)| other == index);
-        let run: Vec<&GroupRow> = of_segment.take(RUN_ROWS_MAX).collect();
+        let rows_max = table.batch().rows_left().clamp(1, RUN_ROWS_MAX);
+        let run: Vec<&GroupRow> = of_segment.take(rows_max).collect();
         let new = run.iter().filter(|row| cursor.is_new(***row));
         let rows = new.map(|(_, row)| *row as u32).collect();
         table.push(Rows { file, segment, values }, &Selection::Rows(rows));

@@ -32,7 +32,7 @@ use crate::export_form::Form;
 use crate::refusal::Refusal;
 use crate::response;
 use crate::session::{Access, Session};
-use crate::turns::{Effort, ExportTurn, StopOnDrop, Viewer};
+use crate::turns::{Effort, ExportTurn, SESSION_PLACES_MAX, StopOnDrop, Viewer};
 use file_name::file_name;
 use line_export::LineExport;
 use sending::{Destination, PartSource};
@@ -42,6 +42,14 @@ static EXPORT: TaskKind = TaskKind::new("export");
 
 /// The number of bytes queued for a client at which an export pauses.
 const QUEUE_BYTES_MAX: usize = 64 << 10;
+
+/// A batch of a table may take about 1/n of the memory limit, so that the batches of all exports that a
+/// session may begin take an eighth of it. The size of the batches depends on nothing else, because a
+/// client that asks for a range expects the same bytes.
+const BATCH_SHARE: usize = 8 * SESSION_PLACES_MAX;
+
+/// About the bytes of a row of an access log in a batch of Arrow. One of Parquet takes fewer.
+const ROW_BYTES: usize = 170;
 
 /// The range of a whole export, whose length is unknown until its end.
 const WHOLE: Range<u64> = 0..u64::MAX;
@@ -180,7 +188,9 @@ impl Export {
                 [] => rows,
                 columns => rows.with_columns(columns)?,
             };
-            Ok::<_, Refusal>(Box::new(rows.with_jobs(jobs)) as Box<dyn PartSource>)
+            let rows_max = export.session.view_memory().limit_bytes() / BATCH_SHARE / ROW_BYTES;
+            let rows = rows.with_jobs(jobs).with_batch_rows_max(rows_max);
+            Ok::<_, Refusal>(Box::new(rows) as Box<dyn PartSource>)
         };
         let begun = self.session.turns().check_of(&Viewer::default(), effort, begin).await?;
         let (parts, stop) = begun.into_stoppable();

@@ -6,8 +6,10 @@
 //! has to end.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 use weir_sync::Lock;
 
 use super::turn_limit::{Turn, TurnLimit};
@@ -19,7 +21,7 @@ const SESSION_TURNS_MAX: usize = 8;
 /// The maximum number of exports that have begun, for all sessions and for one. Each holds a snapshot of
 /// the data and a part.
 const PLACES_MAX: usize = 128;
-const SESSION_PLACES_MAX: usize = 64;
+pub(crate) const SESSION_PLACES_MAX: usize = 64;
 
 /// The exports of all sessions. Clones share them.
 #[derive(Debug, Clone)]
@@ -69,7 +71,9 @@ impl ExportTurns {
     /// Waits for a place and a turn.
     pub(super) async fn begin(self: &Arc<Self>) -> ExportTurn {
         let place = acquire(&self.places, &self.places_wanted).await;
-        let mut turn = ExportTurn { exports: self.clone(), turn: None, _place: place };
+        let exports = self.clone();
+        let since = Instant::now();
+        let mut turn = ExportTurn { exports, turn: None, since, promise: None, _place: place };
         turn.resume().await;
         turn
     }
@@ -81,6 +85,11 @@ pub(crate) struct ExportTurn {
     exports: Arc<ExportTurns>,
     /// `None` after another export has got it.
     turn: Option<Turn>,
+    /// When it got the turn.
+    since: Instant,
+    /// Kept until the place is free. It is declared before the place, because fields are dropped in
+    /// this order.
+    promise: Option<Promise>,
     _place: Turn,
 }
 
@@ -89,20 +98,40 @@ impl ExportTurn {
     pub(crate) async fn resume(&mut self) {
         if self.turn.is_none() {
             self.turn = Some(acquire(&self.exports.turns, &self.exports.turns_wanted).await);
+            self.since = Instant::now();
         }
+    }
+
+    /// Returns whether an export waits for a turn that no other export has given up for it.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.exports.turns_wanted.iter().any(|wanted| wanted.0.lock().lacks_permits())
+    }
+
+    /// Returns whether another export has got the turn.
+    pub(crate) fn is_given_away(&self) -> bool {
+        self.turn.is_none()
+    }
+
+    /// Returns for how long it has had the turn.
+    pub(crate) fn held(&self) -> Duration {
+        self.since.elapsed()
     }
 
     /// Gives the turn to an export that waits for one, if there is any.
     pub(crate) fn give_way(&mut self) {
-        if self.turn.is_some() && self.exports.turns_wanted.iter().any(|wanted| wanted.promise()) {
+        if self.turn.is_some()
+            && let Some(promise) = self.exports.turns_wanted.iter().find_map(Demand::promise)
+        {
+            drop(promise);
             self.turn = None;
         }
     }
 
     /// Promises the place to an export that waits for one. Returns false if there is none, or all have
     /// been promised one. After that the export should end.
-    pub(crate) fn promise_place(&self) -> bool {
-        self.exports.places_wanted.iter().any(|wanted| wanted.promise())
+    pub(crate) fn promise_place(&mut self) -> bool {
+        self.promise = self.exports.places_wanted.iter().find_map(Demand::promise);
+        self.promise.is_some()
     }
 }
 
@@ -119,8 +148,17 @@ struct Demand(Lock<Counts>);
 #[derive(Debug, Default)]
 struct Counts {
     waiting: usize,
-    /// How many of them get a permit that another export gives up for them.
+    /// The permits that other exports give up for them, and still hold.
     promised: usize,
+    /// The permits that were given up for them, and that they have not noticed.
+    given_up: usize,
+}
+
+impl Counts {
+    /// Whether more of them wait than get a permit that was promised.
+    fn lacks_permits(&self) -> bool {
+        self.promised + self.given_up < self.waiting
+    }
 }
 
 impl Demand {
@@ -129,28 +167,55 @@ impl Demand {
         if let Ok(free) = permits.clone().try_acquire_owned() {
             return Some(free);
         }
-        self.0.lock().waiting += 1;
-        let _waiting = Waiting(self);
-        permits.clone().acquire_owned().await.ok()
+        let waiting = Waiting::begin(self);
+        let permit = permits.clone().acquire_owned().await.ok();
+        waiting.end();
+        permit
     }
 
-    /// Promises a permit to one that waits. Returns false if none does, or all have been promised one.
-    fn promise(&self) -> bool {
+    /// Promises a permit to one that waits. Returns `None` if none does, or all have been promised one.
+    fn promise(self: &Arc<Self>) -> Option<Promise> {
         let mut counts = self.0.lock();
-        let is_wanted = counts.promised < counts.waiting;
+        let is_wanted = counts.lacks_permits();
         counts.promised += usize::from(is_wanted);
-        is_wanted
+        is_wanted.then(|| Promise(self.clone()))
+    }
+}
+
+/// A permit that is given up for an export. It is dropped just before the permit.
+#[derive(Debug)]
+struct Promise(Arc<Demand>);
+
+impl Drop for Promise {
+    fn drop(&mut self) {
+        let mut counts = self.0.0.lock();
+        counts.promised -= 1;
+        counts.given_up = (counts.given_up + 1).min(counts.waiting);
     }
 }
 
 /// Something that waits for a permit, until it is dropped.
 struct Waiting<'a>(&'a Demand);
 
+impl<'a> Waiting<'a> {
+    fn begin(demand: &'a Demand) -> Self {
+        demand.0.lock().waiting += 1;
+        Self(demand)
+    }
+
+    /// Ends with a permit: one that was given up, if there is any.
+    fn end(self) {
+        let mut counts = self.0.0.lock();
+        counts.given_up = counts.given_up.saturating_sub(1);
+    }
+}
+
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         let mut counts = self.0.0.lock();
         counts.waiting -= 1;
-        counts.promised = counts.promised.saturating_sub(1);
+        // Without this, a permit that nobody waits for any more would count for those that come later.
+        counts.given_up = counts.given_up.min(counts.waiting);
     }
 }
 
@@ -186,8 +251,6 @@ impl ExportTurns {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use tokio::time::timeout;
 
     use super::*;
@@ -221,11 +284,56 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn as_many_places_are_promised_as_are_wanted() {
         let mut begun = ExportTurns::contested(5, 2).await;
-        let promised: Vec<_> = begun.iter().map(ExportTurn::promise_place).collect();
+        let promised: Vec<_> = begun.iter_mut().map(ExportTurn::promise_place).collect();
         assert_eq!(promised, [true, true, false, false, false]);
         begun.drain(..2);
         tokio::task::yield_now().await;
         assert!(!begun[0].promise_place(), "both have got one");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_promise_outlives_one_that_no_longer_waits() {
+        let exports = ExportTurns::with_limits(&ServerExports::default(), 2, 2);
+        let mut begun = [exports.begin().await, exports.begin().await];
+        let (first, second) = (exports.wait().await, exports.wait().await);
+        assert!(begun[0].promise_place());
+        first.abort();
+        assert!(first.await.is_err(), "it has given up");
+        assert!(!begun[1].promise_place(), "the second gets the place that was promised");
+        let [promised, other] = begun;
+        drop(promised);
+        let begun = second.await.expect("no panic");
+        drop((begun, other));
+        // What was promised does not count for those that wait later.
+        let mut begun = [exports.begin().await, exports.begin().await];
+        let _third = exports.wait().await;
+        assert!(begun[0].promise_place());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_place_that_becomes_free_by_itself_was_promised_to_nobody() {
+        let exports = ExportTurns::with_limits(&ServerExports::default(), 3, 3);
+        let [mut one, mut two, ended] =
+            [exports.begin().await, exports.begin().await, exports.begin().await];
+        let (first, _second) = (exports.wait().await, exports.wait().await);
+        assert!(one.promise_place());
+        drop(ended);
+        let _first = first.await.expect("no panic");
+        assert!(!two.promise_place(), "the second gets the place that was promised");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_promise_to_nobody_is_forgotten() {
+        let exports = ExportTurns::with_limits(&ServerExports::default(), 1, 1);
+        let mut begun = exports.begin().await;
+        let waiting = exports.wait().await;
+        assert!(begun.promise_place());
+        waiting.abort();
+        assert!(waiting.await.is_err(), "it has given up");
+        drop(begun);
+        let mut begun = exports.begin().await;
+        let _next = exports.wait().await;
+        assert!(begun.promise_place());
     }
 
     #[tokio::test(start_paused = true)]

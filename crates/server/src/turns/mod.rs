@@ -17,7 +17,7 @@ use weir_sync::Lock;
 
 pub(crate) use self::cancellation::{CancelOnDrop, Cancellation, Checked, StopOnDrop};
 use self::export_turns::ServerExports;
-pub(crate) use self::export_turns::{ExportTurn, ExportTurns};
+pub(crate) use self::export_turns::{ExportTurn, ExportTurns, SESSION_PLACES_MAX};
 use self::running_work::RunningWork;
 use self::turn_limit::{Turn, TurnLimit};
 use crate::refusal::Refusal;

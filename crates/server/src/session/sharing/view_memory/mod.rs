@@ -80,10 +80,16 @@ impl ViewMemory {
     /// Returns the bytes that texts and evaluators may each take now; 0 after the data set is gone.
     pub(crate) fn bytes_max(&self) -> usize {
         let Some(data) = self.data.upgrade() else { return 0 };
-        let own_limit = data.memory_bytes_max();
-        let limit = own_limit.min(self.total.bytes_max());
+        let (own_limit, limit) = (data.memory_bytes_max(), self.limit_bytes());
         let free = own_limit.saturating_sub(data.memory_bytes()).min(self.total.free_bytes());
         (free / REST_SHARE).max(limit / LIMIT_SHARE_MIN)
+    }
+
+    /// Returns the memory limit: that of the session, or that of all, whichever is less; 0 after the
+    /// data set is gone. It never changes before.
+    pub(crate) fn limit_bytes(&self) -> usize {
+        let Some(data) = self.data.upgrade() else { return 0 };
+        data.memory_bytes_max().min(self.total.bytes_max())
     }
 
     /// Returns room for a new text of about this many bytes, if there is some. If there are no other
