@@ -93,7 +93,7 @@ impl Report {
             histogram = histogram.aligned(other).0;
         }
         for other in layers.iter_mut().flatten().chain(&mut all) {
-            *other = other.aligned(&histogram).0;
+            *other = other.aligned(&histogram).0.in_part_of(&histogram);
         }
         let shown = histogram_view(&histogram, own.stack(), values);
         self.histogram = shown.map(|shown| Histogram {

@@ -161,9 +161,15 @@ impl Histogram {
 
     /// Returns the histogram with buckets for a range of times, both ends included, in nanoseconds
     /// since 1970. The step becomes longer if the range needs it. Records outside the range remain.
+    ///
+    /// Of a range from before 1990 until later, only the later part is added: the records before have
+    /// buckets of their own.
     #[must_use]
     pub fn covering(mut self, range_ns: (i64, i64)) -> Self {
-        self.make_room(range_ns);
+        match split_range_s(range_ns) {
+            (Some(_), Some((first_s, last_s))) => self.cover(first_s, last_s),
+            _ => self.make_room(range_ns),
+        }
         self
     }
 

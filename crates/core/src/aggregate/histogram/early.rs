@@ -2,7 +2,7 @@
 //!
 //! A machine that starts without a clock writes 1970 until its clock is set. One such line in a log of today
 //! would make steps of a year. So records of times before 1990, when there were no servers, have buckets of
-//! their own, which are shown if there are no others.
+//! their own, which are shown if there are no other records.
 
 use super::{Histogram, SECOND_NS};
 use crate::column::{Selection, Times};
@@ -35,8 +35,34 @@ impl Histogram {
     /// assert_eq!(Histogram::new(Zone::utc(), 100, 6).left_out(), 0);
     /// ```
     pub fn left_out(&self) -> u64 {
-        let early = self.early.as_ref().filter(|_| !self.counts.is_empty());
+        let early = self.early.as_ref().filter(|_| !self.shows_early());
         early.map_or(0, |early| early.counts.iter().sum())
+    }
+
+    /// Returns the histogram with buckets in the same part of the times as another one: before 1990, or since.
+    ///
+    /// For a chart that overlays the two: without it, one may show a line of 1970, and the other today's.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::{Histogram, Zone};
+    ///
+    /// let early = Histogram::new(Zone::utc(), 100, 6).covering((0, 2_000_000_000));
+    /// let both = early.clone().covering((0, 1_800_000_000_000_000_000));
+    /// assert_eq!(both.end_s(), Some(1_800_000_001));
+    /// assert_eq!(both.in_part_of(&early).end_s(), Some(3));
+    /// ```
+    #[must_use]
+    pub fn in_part_of(mut self, other: &Self) -> Self {
+        match other.shows_early() {
+            true => {
+                self.early_part();
+                self.counts.clear();
+            }
+            false => self.early = None,
+        }
+        self
     }
 
     /// Returns the histogram of the records before the web.
@@ -48,9 +74,17 @@ impl Histogram {
     /// Returns the part whose buckets are shown.
     pub(super) fn shown_part(&self) -> &Self {
         match &self.early {
-            Some(early) if self.counts.is_empty() => early,
+            Some(early) if self.shows_early() => early,
             _ => self,
         }
+    }
+
+    /// Returns whether the buckets before the web are shown: there are no others, or no records in them.
+    fn shows_early(&self) -> bool {
+        let has_records = |part: &Self| part.counts.iter().any(|count| *count > 0);
+        self.early
+            .as_ref()
+            .is_some_and(|early| self.counts.is_empty() || !has_records(self) && has_records(early))
     }
 
     /// Counts the rows of a segment that has both parts, one by one: there are few such segments.
@@ -109,6 +143,25 @@ mod tests {
         assert_eq!((rest.left_out(), rest.buckets().count(), rest.is_empty()), (0, 6, false));
         rest.remove(&of(&[5, 0]));
         assert!(rest.is_empty());
+    }
+
+    #[test]
+    fn records_of_1970_among_others_are_shown_alone() {
+        let today_s = 1_765_962_181;
+        let all = of(&[5, 8, today_s]);
+        // The range is that of all records, and a filter has left those of 1970.
+        let chosen = of(&[5, 5]).covering((5_000_000_000, today_s * 1_000_000_000));
+        let counts = |histogram: &Histogram| -> Vec<(i64, u64)> {
+            histogram.buckets().map(|bucket| (bucket.start_s, bucket.counts[0])).collect()
+        };
+        assert_eq!((counts(&chosen), chosen.left_out()), (vec![(5, 2)], 0));
+        let (chosen, all) = chosen.aligned(&all);
+        assert_eq!(counts(&chosen), [(5, 2), (6, 0), (7, 0), (8, 0)]);
+        assert_eq!(counts(&all.clone().in_part_of(&chosen)), [(5, 1), (6, 0), (7, 0), (8, 1)]);
+        assert_eq!(counts(&chosen.in_part_of(&all)), [(today_s, 0)]);
+        // Without records the range is shown.
+        let none = of(&[]).covering((5_000_000_000, today_s * 1_000_000_000));
+        assert_eq!(counts(&none), [(today_s, 0)]);
     }
 
     #[test]
