@@ -12,6 +12,7 @@ use weir_ingest::{
 use weir_view::value_in;
 
 use super::InputCount;
+use super::combinations::push_value;
 use super::kinds::{KindChunk, KindChunks, KindTallies};
 use crate::scan::{
     Conditions, FieldCheck, LogFields, MissingField, UnparsedLines, check_field, read_lines,
@@ -48,7 +49,7 @@ pub(super) type Merge = OrderedMerge<KindTallies, KindChunks>;
 
 /// Counts records by the values of their fields.
 pub(super) struct RecordCounter<'a> {
-    /// The names of the fields: none, one or two.
+    /// The names of the fields, if records are counted by value.
     pub(super) by: &'a [String],
     pub(super) conditions: &'a Conditions,
     /// The fields of all inputs.
@@ -215,7 +216,7 @@ impl LineSink for CountSink<'_> {
         }
     }
 
-    fn wants(&mut self, _: &LogLine<'_>, counts: &BlockCounts) -> bool {
+    fn wants(&mut self, _: &LogLine<'_>, counts: &mut BlockCounts) -> bool {
         !counts.is_hopeless
     }
 
@@ -255,12 +256,20 @@ impl BoundCount<'_> {
             kind.period.add(time);
         }
         if self.predicate.as_ref().is_some_and(|predicate| predicate.accepts(record)) {
-            let value = |index| {
-                let field: Option<FieldAccessor> = self.fields.get(index).copied().flatten();
+            let value = |field: Option<FieldAccessor>| {
                 let value = field.and_then(|field| value_in(self.zone, field, record));
                 value.map_or(Cow::Borrowed(ABSENT_KEY), key_of)
             };
-            kind.tally.add(&value(0), &value(1));
+            match self.fields[..] {
+                [] => kind.tally.add(ABSENT_KEY, ABSENT_KEY),
+                [field] => kind.tally.add(&value(field), ABSENT_KEY),
+                [row, column] => kind.tally.add(&value(row), &value(column)),
+                ref fields => {
+                    let mut key = Vec::new();
+                    fields.iter().for_each(|field| push_value(&mut key, &value(*field)));
+                    kind.tally.add(&key, ABSENT_KEY);
+                }
+            }
         }
     }
 }

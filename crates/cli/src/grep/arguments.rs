@@ -3,8 +3,9 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{ArgAction, Args, ValueEnum};
 
+use super::context::Context;
 use crate::display::safe;
 use crate::options::{OutputArguments, OutputKind};
 use crate::outcome::Failure;
@@ -12,16 +13,17 @@ use crate::scan::LogArguments;
 
 /// Print the lines that match a regular expression, of any logs
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, disable_help_flag = true)]
 pub(crate) struct GrepArguments {
     /// The regular expression to search for, in the syntax of ripgrep. With --where, --since or
     /// --until it may be left out: if the first argument is a file or `-`, there is no pattern
     #[arg(value_name = "PATTERN")]
     first: Option<OsString>,
 
-    /// The regular expression, also one that begins with a hyphen or is the name of a file
+    /// The regular expression, also one that begins with a hyphen or is the name of a file. Of
+    /// several, any may match
     #[arg(short = 'e', long = "regexp", value_name = "PATTERN", allow_hyphen_values = true)]
-    regexp: Option<String>,
+    regexps: Vec<String>,
 
     /// Print the lines that do not match. Without a pattern, those of the records that do not meet
     /// the conditions
@@ -35,6 +37,34 @@ pub(crate) struct GrepArguments {
     /// Search for the text itself; it is not a regular expression
     #[arg(short = 'F', long)]
     pub(crate) fixed_strings: bool,
+
+    /// A match has no letter, digit or underscore right before it or after it
+    #[arg(short, long)]
+    pub(crate) word_regexp: bool,
+
+    /// Accepted because people type it: patterns are always extended regular expressions
+    #[arg(short = 'E', long, hide = true)]
+    extended_regexp: bool,
+
+    /// Print nothing, and stop at the first line that matches: the exit code is 0 if there is one
+    #[arg(short, long, visible_alias = "silent")]
+    pub(crate) quiet: bool,
+
+    /// Stop after this many lines that match, in each file
+    #[arg(short = 'm', long, value_name = "N")]
+    pub(crate) max_count: Option<u64>,
+
+    /// Print this many lines after each line that matches
+    #[arg(short = 'A', long, value_name = "N", conflicts_with_all = ["json", "csv", "output"])]
+    after_context: Option<u32>,
+
+    /// Print this many lines before each line that matches
+    #[arg(short = 'B', long, value_name = "N", conflicts_with_all = ["json", "csv", "output"])]
+    before_context: Option<u32>,
+
+    /// Print this many lines before and after each line that matches, and `--` between groups
+    #[arg(short = 'C', long, value_name = "N", conflicts_with_all = ["json", "csv", "output"])]
+    context: Option<u32>,
 
     /// Print only the number of lines that match, for each file
     #[arg(short, long, conflicts_with_all = ["json", "csv", "output"])]
@@ -52,9 +82,27 @@ pub(crate) struct GrepArguments {
     #[arg(short, long, conflicts_with_all = ["json", "csv", "output"])]
     pub(crate) only_matching: bool,
 
+    /// Print the name of the file before each line, even if there is only one
+    #[arg(short = 'H', long, overrides_with = "no_filename")]
+    pub(crate) with_filename: bool,
+
     /// Print no file names, even if there are several files
-    #[arg(long)]
+    #[arg(short = 'h', long, overrides_with = "with_filename")]
     pub(crate) no_filename: bool,
+
+    /// Search the working directory if no file is named. The files in and below a directory that is
+    /// named are searched with and without this option
+    #[arg(short, visible_short_alias = 'R', long)]
+    recursive: bool,
+
+    /// Show names, numbers and matches in colour: auto (on a terminal), always or never
+    #[arg(long, visible_alias = "colour", value_name = "WHEN", num_args = 0..=1, require_equals = true,
+        default_missing_value = "auto")]
+    pub(crate) color: Option<ColourChoice>,
+
+    /// Write each line as soon as it is found. So are the lines of a pipe, without this option
+    #[arg(long)]
+    pub(crate) line_buffered: bool,
 
     /// Search in this field of each record instead of in the whole line
     #[arg(long, value_name = "FIELD")]
@@ -70,34 +118,60 @@ pub(crate) struct GrepArguments {
 
     #[command(flatten)]
     pub(crate) logs: LogArguments,
+
+    /// Print help
+    #[arg(long, action = ArgAction::HelpLong)]
+    help: Option<bool>,
+}
+
+/// When colours are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColourChoice {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
 }
 
 impl GrepArguments {
-    /// Returns the pattern, if there is one, and the files. `is_typed` states whether standard
+    /// Returns the patterns, if there are some, and the files. `is_typed` states whether standard
     /// input is a terminal.
     ///
     /// # Errors
     /// If there is neither a pattern nor a condition, or if the pattern is more likely the name of
     /// a missing file.
-    pub(crate) fn pattern_and_files(
+    pub(crate) fn patterns_and_files(
         &self,
         is_typed: bool,
-    ) -> Result<(Option<String>, Vec<PathBuf>), Failure> {
+    ) -> Result<(Vec<String>, Vec<PathBuf>), Failure> {
+        let (patterns, mut files) = self.named_patterns_and_files(is_typed)?;
+        if files.is_empty() && self.recursive {
+            files.push(PathBuf::from("."));
+        }
+        Ok((patterns, files))
+    }
+
+    fn named_patterns_and_files(
+        &self,
+        is_typed: bool,
+    ) -> Result<(Vec<String>, Vec<PathBuf>), Failure> {
         let first_and_files = || {
             let first = self.first.iter().map(PathBuf::from);
             first.chain(self.logs.files.iter().cloned()).collect()
         };
         let has_conditions = self.logs.has_conditions();
-        match (&self.regexp, &self.first) {
-            (Some(pattern), _) => Ok((Some(pattern.clone()), first_and_files())),
-            (None, None) if !has_conditions => Err(Failure::new(
+        match (&self.regexps[..], &self.first) {
+            ([_, ..], _) => Ok((self.regexps.clone(), first_and_files())),
+            ([], None) if !has_conditions => Err(Failure::new(
                 "name what to search for: a pattern, conditions with --where, or both",
             )),
-            (None, None) => Ok((None, first_and_files())),
-            (None, Some(first)) if has_conditions && self.is_log(first) => {
-                Ok((None, first_and_files()))
+            ([], None) => Ok((Vec::new(), first_and_files())),
+            ([], Some(first)) if has_conditions && self.is_log(first) => {
+                Ok((Vec::new(), first_and_files()))
             }
-            (None, Some(first))
+            ([], Some(first))
                 if is_typed && self.logs.files.is_empty() && has_conditions && is_path(first) =>
             {
                 Err(Failure::new(format_args!(
@@ -106,8 +180,8 @@ impl GrepArguments {
                     safe(&first.to_string_lossy())
                 )))
             }
-            (None, Some(first)) => match first.to_str() {
-                Some(pattern) => Ok((Some(pattern.to_owned()), self.logs.files.clone())),
+            ([], Some(first)) => match first.to_str() {
+                Some(pattern) => Ok((vec![pattern.to_owned()], self.logs.files.clone())),
                 None => Err(Failure::new(format_args!(
                     "PATTERN: `{}` is not valid UTF-8; write its bytes as \\xFF",
                     first.display()
@@ -127,6 +201,24 @@ impl GrepArguments {
             )),
             kind => Ok(kind),
         }
+    }
+
+    /// Returns how many lines are printed around each match; `None` if only matches are. As in grep,
+    /// 0 lines still separate groups.
+    pub(crate) fn context(&self) -> Option<Context> {
+        let (before, after) =
+            (self.before_context.or(self.context), self.after_context.or(self.context));
+        let prints_lines = !self.quiet && !self.count && !self.files_with_matches;
+        let lines = |number: Option<u32>| number.unwrap_or(0) as usize;
+        (prints_lines && before.or(after).is_some())
+            .then(|| Context { before: lines(before), after: lines(after) })
+    }
+
+    /// Whether the name of the file is printed before each line. `has_several` states whether several
+    /// files are named or found.
+    pub(crate) fn has_names(&self, has_several: bool, files: &[PathBuf]) -> bool {
+        let is_recursive = || self.recursive && files.iter().any(|path| path.is_dir());
+        self.with_filename || !self.no_filename && (has_several || is_recursive())
     }
 
     /// Whether the first argument is a log. The name of a directory counts only without further
@@ -155,6 +247,7 @@ Examples:
   weir grep --field user_agent -i bot --where status=404 access.log
   weir grep --where 'bytes>10000000' --json access.log | jq .path
   weir grep --csv --columns time,client,path --where status=500 access.log
+  tail -F access.log | weir grep --where status=5xx - | tee errors.log
 
 NUL bytes before a line are not part of it. If records are read, for --field, --where, --since,
 --until, --json or --csv, lines that do not match the format are counted and reported; without
@@ -182,18 +275,18 @@ mod tests {
         let pattern = |arguments: &[&str], is_typed| {
             let arguments = ["grep"].iter().chain(arguments);
             let command = Command::try_parse_from(arguments).expect("arguments of grep");
-            command.grep.pattern_and_files(is_typed).map(|(pattern, _)| pattern).ok()
+            command.grep.patterns_and_files(is_typed).map(|(patterns, _)| patterns).ok()
         };
         let mistyped = ["--where", "status=404", "no-such.log"];
         assert_eq!(pattern(&mistyped, true), None);
-        assert_eq!(pattern(&mistyped, false), Some(Some("no-such.log".to_owned())));
-        assert_eq!(pattern(&["no-such.log"], true), Some(Some("no-such.log".to_owned())));
+        assert_eq!(pattern(&mistyped, false), Some(vec!["no-such.log".to_owned()]));
+        assert_eq!(pattern(&["no-such.log"], true), Some(vec!["no-such.log".to_owned()]));
         for pattern_and_more in [&["-", "no.log"][..], &["other.log", "no.log"]] {
             let arguments = [&["--where", "status=404"], pattern_and_more].concat();
             assert!(pattern(&arguments, true).is_some(), "{pattern_and_more:?}");
         }
         let word = ["--where", "status=404", "bot"];
-        assert_eq!(pattern(&word, true), Some(Some("bot".to_owned())));
+        assert_eq!(pattern(&word, true), Some(vec!["bot".to_owned()]));
     }
 
     #[test]

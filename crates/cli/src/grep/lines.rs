@@ -1,10 +1,12 @@
 //! Searches whole lines, which needs no format.
 
 use std::io::{self, Read, Write};
+use std::ops::ControlFlow;
 
 use memchr::memchr_iter;
 use weir_ingest::{Input, LineBlocks, OrderedOutput, Text, scan_text};
 
+use super::grouped_lines::GroupedLines;
 use super::printer::Printer;
 use super::{InputResult, Search};
 use crate::display::separated;
@@ -36,12 +38,20 @@ impl Search {
     ) -> Result<(), ScanError> {
         let name = text.name().to_owned();
         let has_names = self.has_names(input, &name);
+        let is_line_buffered = self.is_line_buffered(input);
         let threads = self.is_divisible().then_some(self.threads_per_input);
         let scanned = scan_text(input, text, threads, output, |lines, output| {
-            let mut printer = self.printer(&name, has_names, output);
-            match self.search_part(lines, &mut printer) {
+            let (found, searched) = match self.layout.context {
+                Some(context) => {
+                    let mut grouped = GroupedLines::new(self, &name, has_names, context);
+                    let searched = grouped.search(lines, output, is_line_buffered);
+                    (grouped.lines(), searched)
+                }
+                None => self.search_part(lines, &name, has_names, output, is_line_buffered),
+            };
+            match searched {
                 Err(ScanError::Output(error)) => Err(error),
-                searched => Ok((printer.lines(), lines.too_long_lines(), searched)),
+                searched => Ok((found, lines.too_long_lines(), searched)),
             }
         });
         let parts = scanned.map_err(ScanError::Output)?;
@@ -57,30 +67,59 @@ impl Search {
     /// Whether the parts of a text can be searched at the same time, because the output for a line
     /// does not depend on earlier lines.
     fn is_divisible(&self) -> bool {
-        !self.layout.has_numbers && !self.layout.is_list
+        !self.layout.has_numbers && !self.layout.is_list && !self.layout.depends_on_others()
     }
 
-    /// Prints the lines of a part that match.
+    /// Prints the lines of a part that match. Returns how many there are, and whether all were read.
     fn search_part(
         &self,
         lines: &mut LineBlocks<impl Read>,
-        printer: &mut Printer<'_, impl Write>,
-    ) -> Result<(), ScanError> {
+        name: &str,
+        has_names: bool,
+        output: &mut impl Write,
+        is_line_buffered: bool,
+    ) -> (u64, Result<(), ScanError>) {
         let mut numbers = LineNumbers { is_counted: self.layout.has_numbers, before: 0 };
-        while let Some(block) = lines.next_block().map_err(ScanError::Input)? {
-            let mut counted = 0;
-            for line in self.pattern.lines(block) {
-                let number = numbers.count(&block[counted..line.start]) + 1;
-                counted = line.start;
-                printer.raw(number, &block[line], None).map_err(ScanError::Output)?;
-                if printer.is_done() {
-                    return Ok(());
+        let mut found = 0;
+        let mut search_blocks = || {
+            while !self.is_over()
+                && let Some(block) = lines.next_block().map_err(ScanError::Input)?
+            {
+                let mut printer = self.printer(name, has_names, output).after(found);
+                let searched = self.search_block(block, &mut numbers, &mut printer);
+                found = printer.lines();
+                if searched.map_err(ScanError::Output)?.is_break() {
+                    break;
+                }
+                if is_line_buffered {
+                    output.flush().map_err(ScanError::Output)?;
                 }
             }
-            numbers.count(&block[counted..]);
-            printer.end_block().map_err(ScanError::Output)?;
+            Ok(())
+        };
+        let searched = search_blocks();
+        (found, searched)
+    }
+
+    /// Prints the lines of a block that match, up to the last that is needed.
+    fn search_block(
+        &self,
+        block: &[u8],
+        numbers: &mut LineNumbers,
+        printer: &mut Printer<'_, impl Write>,
+    ) -> io::Result<ControlFlow<()>> {
+        let mut counted = 0;
+        for line in self.pattern.lines(block) {
+            let number = numbers.count(&block[counted..line.start]) + 1;
+            counted = line.start;
+            printer.raw(number, &block[line], None)?;
+            if printer.is_done() {
+                self.note_found();
+                return Ok(ControlFlow::Break(()));
+            }
         }
-        Ok(())
+        numbers.count(&block[counted..]);
+        Ok(ControlFlow::Continue(()))
     }
 }
 

@@ -3,6 +3,8 @@
 
 mod arguments;
 mod columns;
+mod context;
+mod grouped_lines;
 mod lines;
 mod pattern;
 mod printer;
@@ -11,14 +13,17 @@ mod records;
 
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use weir_core::{Format, Zone};
 use weir_ingest::{FormatChoice, Input, OrderedOutput, run_in_order};
 use weir_query::period_text;
 use weir_view::RecordKind;
 
+use arguments::ColourChoice;
 pub(crate) use arguments::GrepArguments;
 use columns::LineColumns;
+use context::WithoutFirst;
 use pattern::Pattern;
 use printer::{Layout, Printer};
 pub(crate) use record_lines::{RecordLines, write_record_lines};
@@ -55,6 +60,8 @@ struct Search {
     format: FormatChoice,
     /// The number of threads that one input may have.
     threads_per_input: usize,
+    /// Whether a line was found, if that is all the search is for.
+    has_found: AtomicBool,
 }
 
 /// The lines that are searched, whether they match or not.
@@ -86,20 +93,26 @@ struct InputResult {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &GrepArguments) -> Result<Exit, Failure> {
-    let (pattern, files) = arguments.pattern_and_files(io::stdin().is_terminal())?;
+    let (patterns, files) = arguments.patterns_and_files(io::stdin().is_terminal())?;
     let inputs = inputs_of(&files)?;
     let format = arguments.logs.format_choice()?;
     let (mut inputs, mut complaints) = sources::find(&inputs, &format);
     let has_several = files.len().max(inputs.len()) > 1;
-    if !arguments.count && !arguments.files_with_matches {
+    if !arguments.count && !arguments.files_with_matches && !arguments.quiet {
         let (others, same) = sources::without_output(inputs);
         inputs = others;
         complaints.extend(same);
     }
     let threads = arguments.logs.threads();
-    let mut search = Search::new(arguments, pattern.as_deref(), &mut inputs, format, has_several)?;
+    let has_names = arguments.has_names(has_several, &files);
+    let mut search = Search::new(arguments, &patterns, &mut inputs, format, has_names)?;
+    if arguments.max_count == Some(0) {
+        return Ok(Exit::NoMatch);
+    }
     search.threads_per_input = if inputs.len() == 1 { threads } else { 1 };
-    let mut output = io::BufWriter::with_capacity(OUTPUT_BYTES, io::stdout());
+    let layout = search.layout;
+    let output = io::BufWriter::with_capacity(OUTPUT_BYTES, io::stdout());
+    let mut output = WithoutFirst::new(output, layout.context.is_some(), layout.has_colour);
     let results = search
         .write_header(&mut output)
         .and_then(|()| {
@@ -110,36 +123,48 @@ pub(crate) fn run(arguments: &GrepArguments) -> Result<Exit, Failure> {
         .map_err(|error| Failure::output("standard output", &error))?;
     say_all(&complaints);
     if results.iter().all(|result| result.lines == 0) {
-        search.say_no_match(pattern.is_some(), &results);
+        search.say_no_match(!patterns.is_empty(), &results);
     }
     let are_missing = say_missing_fields(&results);
-    Ok(report(&results, are_missing || !complaints.is_empty()))
+    match report(&results, are_missing || !complaints.is_empty()) {
+        // As in grep, a line that was found counts for more than a file that was not read.
+        Exit::Failed if search.is_over() => Ok(Exit::Done),
+        exit => Ok(exit),
+    }
 }
 
 impl Search {
     fn new(
         arguments: &GrepArguments,
-        pattern: Option<&str>,
+        patterns: &[String],
         inputs: &mut [Input],
         format: FormatChoice,
-        has_several: bool,
+        has_names: bool,
     ) -> Result<Self, Failure> {
         let zone = arguments.logs.zone()?;
         let output = arguments.output_kind()?;
         let negates_conditions =
-            arguments.invert_match && pattern.is_none() && arguments.field.is_none();
+            arguments.invert_match && patterns.is_empty() && arguments.field.is_none();
         let conditions = Conditions::parse(&arguments.logs, zone.as_ref(), inputs, &format)?;
         let layout = Layout {
-            has_names: has_several && !arguments.no_filename,
+            has_names,
             has_member_names: !arguments.no_filename,
             has_numbers: arguments.line_number,
             is_only_matching: arguments.only_matching,
-            is_count: arguments.count,
-            is_list: arguments.files_with_matches,
+            is_count: arguments.count && !arguments.quiet,
+            is_list: arguments.files_with_matches && !arguments.quiet,
+            is_quiet: arguments.quiet,
             is_inverted: arguments.invert_match && !negates_conditions,
+            lines_max: arguments.max_count,
+            context: arguments.context(),
+            is_line_buffered: arguments.line_buffered || io::stdout().is_terminal(),
             output,
             is_terminal: io::stdout().is_terminal(),
-            has_colour: Screen::of_stdout(false).colour,
+            has_colour: match arguments.color {
+                Some(ColourChoice::Always) => true,
+                Some(ColourChoice::Never) => false,
+                Some(ColourChoice::Auto) | None => Screen::of_stdout(false).colour,
+            },
         };
         if output != OutputKind::Text {
             read_starts(inputs);
@@ -148,7 +173,7 @@ impl Search {
         let columns = LineColumns::new(output, &arguments.columns, &logs)
             .map_err(|error| Failure::new(format_args!("--columns: {error}")))?;
         Ok(Self {
-            pattern: Pattern::new(pattern.unwrap_or_default(), arguments)?,
+            pattern: Pattern::new(patterns, arguments)?,
             layout,
             field: arguments.field.clone(),
             negates_conditions,
@@ -160,6 +185,7 @@ impl Search {
             zone,
             format,
             threads_per_input: 1,
+            has_found: AtomicBool::new(false),
         })
     }
 
@@ -176,7 +202,7 @@ impl Search {
 
     fn write_header(&self, output: &mut impl Write) -> io::Result<()> {
         match &self.columns {
-            Some(columns) if self.layout.output == OutputKind::Csv => {
+            Some(columns) if self.layout.output == OutputKind::Csv && !self.layout.is_quiet => {
                 output.write_all(columns.header().as_bytes())
             }
             _ => Ok(()),
@@ -201,6 +227,22 @@ impl Search {
             true => self.search_records(input, output),
             false => self.search_lines(input, output),
         }
+    }
+
+    /// Notes that a line was found, after which a quiet search is over.
+    fn note_found(&self) {
+        self.has_found.store(self.layout.is_quiet, Ordering::Relaxed);
+    }
+
+    /// Whether no further line of any input can change the result.
+    fn is_over(&self) -> bool {
+        self.has_found.load(Ordering::Relaxed)
+    }
+
+    /// Whether the lines of a block of an input are written at once, because the next may come much
+    /// later.
+    fn is_line_buffered(&self, input: &Input) -> bool {
+        self.layout.is_line_buffered || input.is_live()
     }
 
     /// Whether the name of a text of an input is printed before its lines. An archive has texts with

@@ -14,27 +14,32 @@ use crate::outcome::Failure;
 #[derive(Clone)]
 pub(super) struct Pattern {
     matcher: RegexMatcher,
-    /// Whether the expression is empty, so that every text matches.
+    /// Whether an expression is empty, so that every text matches.
     is_empty: bool,
     is_inverted: bool,
 }
 
 impl Pattern {
-    /// Compiles the pattern of the arguments.
+    /// Compiles the pattern of the arguments, which matches what any of the expressions does. Without
+    /// expressions every text matches.
     ///
     /// # Errors
-    /// With a sentence if it is not a valid regular expression.
-    pub(super) fn new(expression: &str, arguments: &GrepArguments) -> Result<Self, Failure> {
+    /// With a sentence if one is not a valid regular expression.
+    pub(super) fn new(expressions: &[String], arguments: &GrepArguments) -> Result<Self, Failure> {
+        let any = [String::new()];
+        let expressions = if expressions.is_empty() { &any } else { expressions };
         let matcher = RegexMatcherBuilder::new()
             .case_insensitive(arguments.ignore_case)
             .fixed_strings(arguments.fixed_strings)
+            .word(arguments.word_regexp)
             .multi_line(true)
             .line_terminator(Some(b'\n'))
-            .build(expression)
+            .build_many(expressions)
             .map_err(|error| {
-                Failure::new(format_args!("PATTERN: {}", fault(expression, &error)))
+                Failure::new(format_args!("PATTERN: {}", fault(expressions, &error)))
             })?;
-        Ok(Self { matcher, is_empty: expression.is_empty(), is_inverted: arguments.invert_match })
+        let is_empty = !arguments.word_regexp && expressions.iter().any(String::is_empty);
+        Ok(Self { matcher, is_empty, is_inverted: arguments.invert_match })
     }
 
     /// The pattern that every line matches.
@@ -138,10 +143,10 @@ impl PatternLines<'_> {
     }
 }
 
-/// Describes an error of an expression. The matcher's own message shows the expression in a group,
-/// which the matcher adds.
-fn fault(expression: &str, error: &grep_regex::Error) -> String {
-    let alone = regex::bytes::Regex::new(expression).err();
+/// Describes an error of the first expression that has one. The matcher's own message shows the
+/// expression in a group, which the matcher adds.
+fn fault(expressions: &[String], error: &grep_regex::Error) -> String {
+    let alone = expressions.iter().find_map(|it| regex::bytes::Regex::new(it).err());
     alone.map_or_else(|| error.to_string(), |error| error.to_string())
 }
 
@@ -168,7 +173,7 @@ mod tests {
     fn pattern(expression: &str, is_inverted: bool) -> Pattern {
         let arguments = ["grep"].into_iter().chain(is_inverted.then_some("-v"));
         let command = Command::try_parse_from(arguments).expect("arguments of grep");
-        Pattern::new(expression, &command.grep).expect("a regular expression")
+        Pattern::new(&[expression.to_owned()], &command.grep).expect("a regular expression")
     }
 
     const EXPRESSIONS: [&str; 12] =

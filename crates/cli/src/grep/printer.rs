@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use weir_view::LogLine;
 
+use super::context::Context;
 use super::pattern::Pattern;
 use crate::display::{safe, safe_bytes, safe_rows};
 use crate::options::OutputKind;
@@ -23,14 +24,42 @@ pub(super) struct Layout {
     pub(super) is_count: bool,
     /// Whether only the names of files with a match are printed.
     pub(super) is_list: bool,
+    /// Whether nothing is printed.
+    pub(super) is_quiet: bool,
     /// Whether the lines that do not match are selected.
     pub(super) is_inverted: bool,
+    /// The number of matching lines after which a text is not searched further.
+    pub(super) lines_max: Option<u64>,
+    /// The lines around matches; `None` if only matches are printed.
+    pub(super) context: Option<Context>,
+    /// Whether the lines of a block are written at once, because the next may come much later.
+    pub(super) is_line_buffered: bool,
     /// Whether lines are printed, or their fields.
     pub(super) output: OutputKind,
     /// Whether the output is a terminal, which must not interpret control characters of the log.
     pub(super) is_terminal: bool,
     /// Whether matches are shown in colour.
     pub(super) has_colour: bool,
+}
+
+impl Layout {
+    /// Whether a line may be printed or not by how many others were.
+    pub(super) fn depends_on_others(&self) -> bool {
+        self.context.is_some() || self.lines_max.is_some()
+    }
+
+    /// Whether this many matching lines are all that are printed of a text.
+    pub(super) fn is_full(&self, lines: u64) -> bool {
+        self.lines_max.is_some_and(|max| lines >= max)
+            || (self.is_list || self.is_quiet) && lines > 0
+    }
+}
+
+/// What stands after the name and the number of a line.
+#[derive(Debug, Clone, Copy)]
+enum Mark {
+    Match,
+    Context,
 }
 
 /// The colours of grep.
@@ -63,6 +92,11 @@ impl<'a, W: Write> Printer<'a, W> {
         Self { layout, pattern, name, has_names, output, lines: 0 }
     }
 
+    /// The same printer for a text of which this many lines have matched already.
+    pub(super) fn after(self, lines: u64) -> Self {
+        Self { lines, ..self }
+    }
+
     /// The number of lines that matched.
     pub(super) fn lines(&self) -> u64 {
         self.lines
@@ -70,26 +104,36 @@ impl<'a, W: Write> Printer<'a, W> {
 
     /// Whether further lines cannot change the output.
     pub(super) fn is_done(&self) -> bool {
-        self.layout.is_list && self.lines > 0
+        self.layout.is_full(self.lines)
     }
 
     /// Prints a matching line, given with or without its line feed. `value` is the value of the
     /// field that was searched instead of the line.
     pub(super) fn raw(&mut self, number: u64, line: &[u8], value: Option<&[u8]>) -> io::Result<()> {
         self.lines += 1;
-        if self.layout.is_count || self.layout.is_list {
+        if self.layout.is_count || self.layout.is_list || self.layout.is_quiet {
             return Ok(());
         }
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         if self.layout.is_only_matching {
             return self.print_matches(number, value.unwrap_or(line));
         }
-        self.print_prefix(number)?;
+        self.print_prefix(number, Mark::Match)?;
         if self.layout.has_colour && !self.layout.is_inverted {
             self.print_coloured(line, value)?;
         } else {
             self.print_text(line)?;
         }
+        self.output.write_all(b"\n")
+    }
+
+    /// Prints a line that stands near a matching one.
+    pub(super) fn context(&mut self, number: u64, line: &[u8]) -> io::Result<()> {
+        if self.layout.is_only_matching {
+            return Ok(());
+        }
+        self.print_prefix(number, Mark::Context)?;
+        self.print_text(line.strip_suffix(b"\n").unwrap_or(line))?;
         self.output.write_all(b"\n")
     }
 
@@ -107,13 +151,11 @@ impl<'a, W: Write> Printer<'a, W> {
         self.output.write_all(row.as_bytes())
     }
 
-    /// Ends a block. A terminal shows its lines at once, because the input may be a live stream.
-    pub(super) fn end_block(&mut self) -> io::Result<()> {
-        if self.layout.is_terminal { self.output.flush() } else { Ok(()) }
-    }
-
     /// Ends the text. `lines` is the number of lines that matched in all parts.
     pub(super) fn end_text(mut self, lines: u64) -> io::Result<()> {
+        if self.layout.is_quiet {
+            return Ok(());
+        }
         if self.layout.is_list {
             if lines > 0 {
                 self.print_name()?;
@@ -122,7 +164,7 @@ impl<'a, W: Write> Printer<'a, W> {
         } else if self.layout.is_count {
             if self.has_names {
                 self.print_name()?;
-                self.print_separator()?;
+                self.print_mark(Mark::Match)?;
             }
             writeln!(self.output, "{lines}")?;
         }
@@ -135,7 +177,7 @@ impl<'a, W: Write> Printer<'a, W> {
             return Ok(());
         }
         for (start, end) in self.pattern.matches(text) {
-            self.print_prefix(number)?;
+            self.print_prefix(number, Mark::Match)?;
             self.print_painted(MATCH, &text[start..end])?;
             self.output.write_all(b"\n")?;
         }
@@ -164,14 +206,14 @@ impl<'a, W: Write> Printer<'a, W> {
         self.print_text(&line[at..])
     }
 
-    fn print_prefix(&mut self, number: u64) -> io::Result<()> {
+    fn print_prefix(&mut self, number: u64, mark: Mark) -> io::Result<()> {
         if self.has_names {
             self.print_name()?;
-            self.print_separator()?;
+            self.print_mark(mark)?;
         }
         if self.layout.has_numbers {
             self.print_painted(NUMBER, number.to_string().as_bytes())?;
-            self.print_separator()?;
+            self.print_mark(mark)?;
         }
         Ok(())
     }
@@ -181,8 +223,12 @@ impl<'a, W: Write> Printer<'a, W> {
         self.print_painted(NAME, name.as_bytes())
     }
 
-    fn print_separator(&mut self) -> io::Result<()> {
-        self.print_painted(SEPARATOR, b":")
+    fn print_mark(&mut self, mark: Mark) -> io::Result<()> {
+        let text = match mark {
+            Mark::Match => b":",
+            Mark::Context => b"-",
+        };
+        self.print_painted(SEPARATOR, text)
     }
 
     /// Prints a part of a line: its bytes, or in a terminal their escaped form.

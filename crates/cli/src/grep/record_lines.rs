@@ -1,6 +1,7 @@
 //! The lines of the records that conditions select, for `weir export --to lines`.
 
 use std::io::Write;
+use std::sync::atomic::AtomicBool;
 
 use weir_ingest::{FormatChoice, Input, run_in_order};
 use weir_view::RecordKind;
@@ -64,7 +65,11 @@ impl Search {
             is_only_matching: false,
             is_count: false,
             is_list: false,
+            is_quiet: false,
             is_inverted: false,
+            lines_max: None,
+            context: None,
+            is_line_buffered: is_terminal,
             output: OutputKind::Text,
             is_terminal,
             has_colour: false,
@@ -82,6 +87,7 @@ impl Search {
             zone,
             format,
             threads_per_input: 1,
+            has_found: AtomicBool::new(false),
         })
     }
 }

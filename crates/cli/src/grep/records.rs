@@ -14,7 +14,9 @@ use weir_ingest::{
 use weir_view::{LineText, value_in};
 
 use super::columns::{BoundColumns, LineColumns};
+use super::context::Groups;
 use super::pattern::Pattern;
+use super::printer::Layout;
 use super::{InputResult, Scope, Search};
 use crate::options::OutputKind;
 use crate::scan::{FieldCheck, MissingField, RecordPeriod, UnparsedLines, check_field, read_lines};
@@ -50,6 +52,8 @@ struct Matches {
     has_names: bool,
     /// The printed lines of the block.
     printed: Vec<u8>,
+    /// Where they end, if it depends on other blocks which of them are written.
+    ends: Vec<PrintedLine>,
     /// The number of lines that matched.
     lines: u64,
     fields: FieldCheck,
@@ -63,6 +67,63 @@ struct Matches {
     is_hopeless: bool,
 }
 
+/// A line among the printed ones.
+struct PrintedLine {
+    is_selected: bool,
+    /// The end of the line as a match. A line that is not selected has no such form.
+    match_end: usize,
+    /// The end of the line as one beside a match, which follows. It is left out if it cannot be
+    /// needed.
+    end: usize,
+}
+
+/// The matches of a text so far.
+struct TextMatches {
+    matches: Matches,
+    groups: Option<Groups>,
+}
+
+impl TextMatches {
+    fn new(layout: &Layout) -> Self {
+        let groups = layout.context.map(|context| Groups::new(context, layout.has_colour));
+        Self { matches: Matches::default(), groups }
+    }
+
+    /// Writes the lines of the next block, and leaves out those beyond `--max-count`.
+    fn write(
+        &mut self,
+        block: &mut Matches,
+        layout: &Layout,
+        output: &mut impl Write,
+    ) -> io::Result<()> {
+        if !layout.depends_on_others() {
+            return output.write_all(&block.printed);
+        }
+        let (mut start, mut lines) = (0, self.matches.lines);
+        for line in std::mem::take(&mut block.ends) {
+            let as_match = &block.printed[start..line.match_end];
+            let as_context = &block.printed[line.match_end..line.end];
+            start = line.end;
+            let is_selected = line.is_selected && !layout.is_full(lines);
+            lines += u64::from(is_selected);
+            match &mut self.groups {
+                Some(groups) if is_selected => groups.select(as_match, output)?,
+                Some(groups) => groups.pass(as_context, output)?,
+                None if is_selected => output.write_all(as_match)?,
+                None => {}
+            }
+        }
+        block.lines = lines - self.matches.lines;
+        Ok(())
+    }
+
+    /// Whether more lines cannot change the output.
+    fn is_done(&self, search: &Search) -> bool {
+        let is_context_due = self.groups.as_ref().is_some_and(|groups| groups.after_left() > 0);
+        self.matches.is_hopeless || !is_context_due && search.layout.is_full(self.matches.lines)
+    }
+}
+
 impl Matches {
     /// Adds the matches of the next block, which are printed.
     fn add(&mut self, block: Self) {
@@ -74,9 +135,12 @@ impl Matches {
         self.is_hopeless |= block.is_hopeless;
     }
 
-    /// Whether more lines cannot change the output.
+    /// Whether more lines of the block cannot change the output.
     fn is_done(&self, search: &Search) -> bool {
-        self.is_hopeless || search.layout.is_list && self.lines > 0
+        let layout = &search.layout;
+        self.is_hopeless
+            || search.is_over()
+            || layout.context.is_none() && layout.is_full(self.lines)
     }
 }
 
@@ -91,19 +155,28 @@ impl Search {
         if self.layout.has_numbers || self.layout.output != OutputKind::Text {
             records = records.numbering_lines();
         }
-        let (mut texts, mut written) = (Vec::<Matches>::new(), Ok(()));
-        let consume = |VisitedBlock { source, output: matches, .. }: VisitedBlock<'_, Matches>| {
-            written = output.write_all(&matches.printed);
-            if written.is_ok() && self.layout.is_terminal {
+        let (mut texts, mut written) = (Vec::<TextMatches>::new(), Ok(()));
+        let is_line_buffered = self.is_line_buffered(input);
+        let consume = |block: VisitedBlock<'_, Matches>| {
+            let VisitedBlock { source, output: mut matches, .. } = block;
+            let number = source.number() as usize;
+            texts.resize_with(texts.len().max(number + 1), || TextMatches::new(&self.layout));
+            let text = &mut texts[number];
+            written = text.write(&mut matches, &self.layout, output);
+            if written.is_ok() && is_line_buffered {
                 written = output.flush();
             }
-            let number = source.number() as usize;
-            texts.resize_with(texts.len().max(number + 1), Matches::default);
-            texts[number].add(matches);
-            if texts[number].is_done(self) {
+            text.matches.add(matches);
+            if text.matches.lines > 0 {
+                self.note_found();
+            }
+            if text.is_done(self) {
                 source.satisfy();
             }
-            if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            match written.is_ok() && !self.is_over() {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
         };
         let sink = || RecordSink {
             search: self,
@@ -115,8 +188,8 @@ impl Search {
         written?;
         let mut result = InputResult::default();
         for text in &read.texts {
-            let matches = texts.get_mut(text.number as usize).map(std::mem::take);
-            let matches = matches.unwrap_or_default();
+            let matches = texts.get_mut(text.number as usize);
+            let matches = matches.map(|text| std::mem::take(&mut text.matches)).unwrap_or_default();
             result.has_records |= matches.has_records;
             result.missing_fields.extend(matches.missing_fields);
             result.period.merge(matches.period);
@@ -169,13 +242,15 @@ impl Search {
         line: &LogLine<'_>,
         value: Option<&[u8]>,
         record: Option<(&BoundColumns, &Record<'_>)>,
-        Matches { source, has_names, printed, lines, missing_fields, .. }: &mut Matches,
+        matches: &mut Matches,
     ) {
+        let Matches { source, has_names, printed, ends, lines, missing_fields, .. } = matches;
         let name = source.as_ref().map_or("", |source| source.name());
         let mut printer = self.printer(name, *has_names, printed);
         let text = LineText { number: line.number + 1, bytes: line.bytes };
         // Writing to memory cannot fail.
         let _ = match self.layout.output {
+            _ if self.layout.is_quiet => printer.raw(text.number, text.bytes, value),
             OutputKind::Text => printer.raw(text.number, text.bytes, value),
             output => {
                 let (of_line, zone) = (|| self.columns_of_lines(), self.zone.as_ref());
@@ -190,9 +265,36 @@ impl Search {
             }
         };
         *lines += printer.lines();
+        if self.layout.depends_on_others() {
+            let match_end = printed.len();
+            if self.layout.context.is_some() && self.layout.lines_max.is_some() {
+                let _ = self.printer(name, *has_names, printed).context(text.number, text.bytes);
+            }
+            ends.push(PrintedLine { is_selected: true, match_end, end: printed.len() });
+        }
         if let Some((columns, record)) = record {
             missing_fields.extend(columns.missing(record).map(str::to_owned));
         }
+    }
+}
+
+impl RecordSink<'_> {
+    /// Whether the pattern selects a whole line.
+    fn is_selected_line(&self, line: &LogLine<'_>) -> bool {
+        self.pattern.is_match(line.bytes) != self.search.layout.is_inverted
+    }
+
+    /// Takes a line that is not selected, which may stand near one that is.
+    fn pass(&self, line: &LogLine<'_>, matches: &mut Matches) {
+        if self.search.layout.context.is_none() {
+            return;
+        }
+        let Matches { source, has_names, printed, ends, .. } = matches;
+        let name = source.as_ref().map_or("", |source| source.name());
+        let match_end = printed.len();
+        // Writing to memory cannot fail.
+        let _ = self.search.printer(name, *has_names, printed).context(line.number + 1, line.bytes);
+        ends.push(PrintedLine { is_selected: false, match_end, end: printed.len() });
     }
 }
 
@@ -220,10 +322,15 @@ impl LineSink for RecordSink<'_> {
     }
 
     /// The pattern alone rules out most lines, and testing it is faster than parsing.
-    fn wants(&mut self, line: &LogLine<'_>, matches: &Matches) -> bool {
-        let search = self.search;
-        let may_match = || self.pattern.is_match(line.bytes) != search.layout.is_inverted;
-        !matches.is_done(search) && (search.field.is_some() || may_match())
+    fn wants(&mut self, line: &LogLine<'_>, matches: &mut Matches) -> bool {
+        if matches.is_done(self.search) {
+            return false;
+        }
+        let may_match = self.search.field.is_some() || self.is_selected_line(line);
+        if !may_match {
+            self.pass(line, matches);
+        }
+        may_match
     }
 
     fn take(&mut self, line: &LogLine<'_>, found: Option<FoundRecord<'_>>, matches: &mut Matches) {
@@ -231,8 +338,9 @@ impl LineSink for RecordSink<'_> {
         let Some(FoundRecord { format, record }) = found else {
             // Without its fields a line cannot meet conditions on them.
             let needs_fields = search.field.is_some() || !search.conditions.is_empty();
-            if search.scope == Scope::Lines && !needs_fields {
-                search.print(line, None, None, matches);
+            match search.scope == Scope::Lines && !needs_fields {
+                true => search.print(line, None, None, matches),
+                false => self.pass(line, matches),
             }
             return;
         };
@@ -248,7 +356,7 @@ impl LineSink for RecordSink<'_> {
         }
         let is_selected = || bound.predicate.accepts(record) != search.negates_conditions;
         if !bound.is_in_scope || !is_selected() {
-            return;
+            return self.pass(line, matches);
         }
         let mut value = None;
         if let Some(field) = bound.field {
@@ -256,7 +364,7 @@ impl LineSink for RecordSink<'_> {
             // An absent value matches nothing.
             let is_match = found.as_ref().is_some_and(|value| self.pattern.is_match(value));
             if is_match == search.layout.is_inverted {
-                return;
+                return self.pass(line, matches);
             }
             value = Some(found.unwrap_or(Cow::Borrowed(b"")));
         }

@@ -136,7 +136,7 @@ impl LineSink for ClientSink<'_, '_> {
         HashMap::new()
     }
 
-    fn wants(&mut self, line: &LogLine<'_>, _found: &Self::Output) -> bool {
+    fn wants(&mut self, line: &LogLine<'_>, _found: &mut Self::Output) -> bool {
         if self.are_first && self.clients.starts.lacks(line.bytes) {
             return false;
         }
@@ -190,7 +190,7 @@ impl LineSink for UserPathSink<'_> {
         UserPathAnswers::default()
     }
 
-    fn wants(&mut self, _: &LogLine<'_>, _: &Self::Output) -> bool {
+    fn wants(&mut self, _: &LogLine<'_>, _: &mut Self::Output) -> bool {
         true
     }
 

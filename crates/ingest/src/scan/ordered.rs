@@ -19,11 +19,18 @@ pub struct OrderedOutput<'a> {
     target: Target<'a>,
 }
 
+/// A chunk of the output of a part.
+struct Chunk {
+    bytes: Vec<u8>,
+    /// Whether the output is flushed after it.
+    is_flushed: bool,
+}
+
 enum Target<'a> {
     /// The output itself, because no earlier part is unwritten.
     Direct(&'a mut (dyn Write + Send)),
     /// Chunks that wait for the part's turn.
-    Queued { chunk: Vec<u8>, sender: SyncSender<Vec<u8>> },
+    Queued { chunk: Vec<u8>, sender: SyncSender<Chunk> },
 }
 
 impl std::fmt::Debug for Target<'_> {
@@ -41,17 +48,18 @@ impl<'a> OrderedOutput<'a> {
         Self { target: Target::Direct(output) }
     }
 
-    fn queued(sender: SyncSender<Vec<u8>>) -> Self {
+    fn queued(sender: SyncSender<Chunk>) -> Self {
         Self { target: Target::Queued { chunk: Vec::new(), sender } }
     }
 
-    fn send_chunk(&mut self) -> io::Result<()> {
+    /// Sends what waits, and whether the output is to be flushed after it.
+    fn send_chunk(&mut self, is_flushed: bool) -> io::Result<()> {
         let Target::Queued { chunk, sender } = &mut self.target else { return Ok(()) };
-        if chunk.is_empty() {
+        if chunk.is_empty() && !is_flushed {
             return Ok(());
         }
-        let full = std::mem::replace(chunk, Vec::with_capacity(CHUNK_BYTES));
-        sender.send(full).map_err(|_| io::ErrorKind::BrokenPipe.into())
+        let bytes = std::mem::replace(chunk, Vec::with_capacity(CHUNK_BYTES));
+        sender.send(Chunk { bytes, is_flushed }).map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 }
 
@@ -62,7 +70,7 @@ impl Write for OrderedOutput<'_> {
             Target::Queued { chunk, .. } => {
                 chunk.extend_from_slice(bytes);
                 if chunk.len() >= CHUNK_BYTES {
-                    self.send_chunk()?;
+                    self.send_chunk(false)?;
                 }
                 Ok(bytes.len())
             }
@@ -72,7 +80,7 @@ impl Write for OrderedOutput<'_> {
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.target {
             Target::Direct(output) => output.flush(),
-            Target::Queued { .. } => self.send_chunk(),
+            Target::Queued { .. } => self.send_chunk(true),
         }
     }
 }
@@ -100,7 +108,7 @@ pub fn run_in_order<T: Send>(
         return Ok(results);
     }
     let (senders, receivers): (Vec<_>, Vec<_>) =
-        (0..count).map(|_| sync_channel::<Vec<u8>>(CHUNKS_MAX)).unzip();
+        (0..count).map(|_| sync_channel::<Chunk>(CHUNKS_MAX)).unzip();
     let senders: Vec<_> = senders.into_iter().map(|sender| Lock::new(Some(sender))).collect();
     let results: Vec<Lock<Option<io::Result<T>>>> = (0..count).map(|_| Lock::default()).collect();
     let (next, is_stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
@@ -112,13 +120,16 @@ pub fn run_in_order<T: Send>(
                     let Some(sender) = senders.get(index).and_then(take) else { break };
                     let mut ordered = OrderedOutput::queued(sender);
                     let result = work(index, &mut ordered);
-                    let result = result.and_then(|value| ordered.send_chunk().map(|()| value));
+                    let result = result.and_then(|value| ordered.send_chunk(false).map(|()| value));
                     *results[index].lock() = Some(result);
                 }
             });
         }
         let written = receivers.into_iter().try_for_each(|chunks| {
-            chunks.into_iter().try_for_each(|chunk| output.write_all(&chunk))
+            chunks.into_iter().try_for_each(|chunk| {
+                output.write_all(&chunk.bytes)?;
+                if chunk.is_flushed { output.flush() } else { Ok(()) }
+            })
         });
         is_stopped.store(true, Ordering::Relaxed);
         written.and_then(|()| output.flush())

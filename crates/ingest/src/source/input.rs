@@ -136,7 +136,7 @@ impl Input {
     }
 
     /// Whether bytes arrive over time, as from a pipe, a FIFO or a terminal.
-    pub(crate) fn is_live(&self) -> bool {
+    pub fn is_live(&self) -> bool {
         match self {
             Self::File(path) => std::fs::metadata(path).is_ok_and(|metadata| is_live(&metadata)),
             Self::Stdin(_) => is_stdin_live(),

@@ -189,7 +189,7 @@ fn lines_that_are_not_wanted_count_as_nothing() {
         fn output(&mut self) -> u64 {
             0
         }
-        fn wants(&mut self, line: &LogLine<'_>, _: &u64) -> bool {
+        fn wants(&mut self, line: &LogLine<'_>, _: &mut u64) -> bool {
             line.number % 2 == 1
         }
         fn take(&mut self, _: &LogLine<'_>, _: Option<FoundRecord<'_>>, count: &mut u64) {

@@ -182,7 +182,7 @@ impl<S: LineSink, C> LineProduct<'_, S, C> {
             let bare = bare(bytes);
             if bare.len() > line_bytes_max {
                 visit.counts.too_long_lines += 1;
-            } else if self.sink.wants(&line, &visit.output)
+            } else if self.sink.wants(&line, &mut visit.output)
                 && !self.read_line(&line, &mut reader.log, visit)
             {
                 match self.find_format(bare, job, visit, has_turn) {

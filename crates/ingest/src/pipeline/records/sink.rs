@@ -22,7 +22,7 @@ pub trait LineSink {
 
     /// Whether a line is to be read as a record. If not, the sink does not get it, and it counts
     /// neither as a record nor as an unparsed line.
-    fn wants(&mut self, _line: &LogLine<'_>, _output: &Self::Output) -> bool {
+    fn wants(&mut self, _line: &LogLine<'_>, _output: &mut Self::Output) -> bool {
         true
     }
 
