@@ -57,7 +57,8 @@ pub use client_profile::{ClientLooks, ClientProfile};
 pub use collateral::{Collateral, GoodClient, GoodReason, ReasonCount};
 pub use comparison::{Changes, Compare, Comparison, Period, TotalChange, TotalChanges};
 pub use count::{
-    ColumnTotal, CountTable, FileLines, LineCounts, RecordCount, TableRow, ValueCount, ValueCounts,
+    ColumnTotal, Combination, CombinationCounts, CountTable, FileLines, LineCounts, OtherColumns,
+    OtherRows, RecordCount, TableRow, ValueCount, ValueCounts,
 };
 pub use csv::{csv_row, push_csv_value};
 pub use field_values::{field_value, value_in};
@@ -106,4 +107,4 @@ pub use tasks::{
 };
 pub use unread::Unread;
 pub use view::{Sample, Source, SourceState, View, Window, view_message_rest, view_message_start};
-pub use words::{DURATION_TITLES, EMPTY_VALUE, LIST_TITLES, NO_VALUE, REMAINDER_VALUE};
+pub use words::{DURATION_TITLES, EMPTY_VALUE, LIST_TITLES, NO_VALUE, OTHERS, REMAINDER_VALUE};

@@ -11,6 +11,9 @@ pub const EMPTY_VALUE: &str = "(empty)";
 /// The displayed value of the remainder: the values that came after memory ran out.
 pub const REMAINDER_VALUE: &str = "(all other values)";
 
+/// The name of the values that a table leaves out.
+pub const OTHERS: &str = "(others)";
+
 /// The titles of the durations, in the order in which a report shows them.
 pub const DURATION_TITLES: [(Field, &str); Field::DURATIONS.len()] = [
     (Field::RequestTime, "Request time"),

@@ -5,16 +5,17 @@ use clap::Args;
 use crate::options::{KindArgument, OutputArguments};
 use crate::scan::LogArguments;
 
-/// Count lines, or requests by the values of one field or two
+/// Count lines, or requests by the values of fields
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CountArguments {
     /// Count requests by the values of this field; of two, `status,method`, in a table with a
-    /// row for each value of the first
-    #[arg(long, value_name = "FIELD[,FIELD]", value_delimiter = ',')]
+    /// row for each value of the first; of three or more, with a line for each combination
+    #[arg(long, value_name = "FIELD[,FIELD...]", value_delimiter = ',')]
     pub(crate) by: Vec<String>,
 
-    /// Print the most frequent values only, of each field
+    /// Print the most frequent values only, of each field or of three together. A table has a row
+    /// and a column for the others
     #[arg(long, value_name = "N", requires = "by", allow_negative_numbers = true,
         value_parser = clap::value_parser!(u32).range(0..))]
     pub(crate) top: Option<u32>,
@@ -41,6 +42,7 @@ Examples:
   weir count access.log access.log.*.gz
   weir count --by path --where status=404 --top 20 access.log
   weir count --by client,status_class --csv access.log
+  weir count --by client,path,status --top 20 access.log
   weir count --by status --since yesterday --until yesterday access.log
 
 Without --by and --where it counts lines as `wc -l` does, and also a last line without a line

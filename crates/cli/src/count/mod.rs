@@ -1,10 +1,12 @@
-//! `weir count`: the number of lines, or of requests by the values of one field or two.
+//! `weir count`: the number of lines, or of requests by the values of fields.
 
 mod arguments;
+mod combinations;
 mod kinds;
 mod lines;
 mod output;
 mod records;
+mod table;
 
 use std::io;
 
@@ -29,8 +31,8 @@ const WAITING_SHARE: usize = 8;
 /// The divisor of the memory for the counts of a text that may have none of the fields.
 const UNDECIDED_SHARE: usize = 64;
 
-/// The largest number of fields: those of a table.
-const FIELDS_MAX: usize = 2;
+/// The largest number of fields. More would be a copy of the log.
+const FIELDS_MAX: usize = 8;
 
 /// The result of one input.
 #[derive(Default)]
@@ -54,9 +56,7 @@ impl<T> InputCount<T> {
 pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
     let inputs = inputs_of(&arguments.logs.files)?;
     if arguments.by.len() > FIELDS_MAX {
-        return Err(Failure::new(
-            "--by: a table has at most two fields, one for rows and one for columns; name one or two",
-        ));
+        return Err(Failure::new(format_args!("--by: name {FIELDS_MAX} fields at most")));
     }
     let output = arguments.output.kind();
     let format = arguments.logs.format_choice()?;
@@ -141,9 +141,11 @@ fn no_match_note(
 
 /// Describes which counts are inexact because of the memory limit, and by how much.
 fn memory_note(tally: &ValueTally, kind: RecordKind, arguments: &CountArguments) -> String {
-    let value = if arguments.by.len() == FIELDS_MAX { "pair of values" } else { "value" };
-    let sums =
-        if arguments.by.len() == FIELDS_MAX { ", and so may all totals but the last" } else { "" };
+    let (value, sums) = match arguments.by.len() {
+        0 | 1 => ("value", ""),
+        2 => ("pair of values", ", and so may all totals but the last"),
+        _ => ("combination of values", ""),
+    };
     format!(
         "memory limit reached: {} {} with a {value} first seen after that point are grouped as \
          \"{REMAINDER_VALUE}\"; counts of frequent values among them may be lower bounds (≥){sums}; \

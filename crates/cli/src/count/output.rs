@@ -1,17 +1,16 @@
 //! Prints counts.
 
-use std::fmt::Write;
-
 use weir_ingest::{Input, TallyEntry, ValueTally};
 use weir_view::{
-    ColumnTotal, CountTable, CountedSource, CountedSources, EMPTY_VALUE, FileLines,
-    IncompleteSource, JsonError, LineCounts, NO_VALUE, REMAINDER_VALUE, RecordCount, RecordKind,
-    RowValue, TableRow, ValueCount, ValueCounts, csv_row,
+    CountedSource, CountedSources, EMPTY_VALUE, FileLines, IncompleteSource, JsonError, LineCounts,
+    NO_VALUE, REMAINDER_VALUE, RecordCount, RecordKind, RowValue, ValueCount, ValueCounts, csv_row,
 };
 
 use super::InputCount;
 use super::arguments::CountArguments;
+use super::combinations::combinations;
 use super::records::value_of_key;
+use super::table::table;
 use crate::display::{safe, safe_bytes};
 use crate::options::OutputKind;
 use crate::outcome::Failure;
@@ -85,7 +84,8 @@ pub(super) fn tally(
     match &arguments.by[..] {
         [] => records(output, kind, tally.records(), read),
         [field] => values(output, read, kind, field, tally, top),
-        [first, second, ..] => table(output, read, kind, [first, second], tally, top),
+        [first, second] => table(output, read, kind, [first, second], tally, top),
+        fields => combinations(output, read, kind, fields, tally, top),
     }
 }
 
@@ -153,112 +153,25 @@ fn values(
     })
 }
 
-/// Formats a table with a row for each value of the first field and a column for each of the
-/// second. The totals include the values that `--top` leaves out.
-fn table(
-    output: OutputKind,
-    read: CountedSources,
-    kind: RecordKind,
-    fields: [&String; 2],
-    tally: &ValueTally,
-    top: usize,
-) -> Result<String, Failure> {
-    let (rows, heads) = (first(tally.rows(), top), first(tally.columns(), top));
-    if output == OutputKind::Json {
-        let counts = |row: &[u8]| -> Vec<u64> {
-            heads.iter().map(|head| tally.count(row, &head.value).0).collect()
-        };
-        let column =
-            |entry: &TallyEntry| ColumnTotal { total: entry.count, value: row_value(&entry.value) };
-        let row = |entry: &TallyEntry| TableRow {
-            counts: counts(&entry.value),
-            total: entry.count,
-            value: row_value(&entry.value),
-        };
-        return json_line(weir_view::to_json(&CountTable {
-            kind,
-            columns: heads.iter().map(column).collect(),
-            columns_field: fields[1].clone(),
-            remainder: tally.remainder(),
-            unlisted_max: tally.unlisted_max(),
-            count: tally.records(),
-            rows: rows.iter().map(row).collect(),
-            rows_field: fields[0].clone(),
-            read,
-        }));
-    }
-    let number = |count: u64, uncounted_max: u64| match output {
-        OutputKind::Text => bounded_count(count, uncounted_max).into_bytes(),
-        _ => count.to_string().into_bytes(),
-    };
-    // A total may lack any of the records in the remainder.
-    let total = |entry: &TallyEntry| number(entry.count, tally.remainder());
-    let name = format!("{} by {}", fields[0], fields[1]);
-    let head = [name.into_bytes()].into_iter().chain(heads.iter().map(|head| head.value.clone()));
-    let mut cells: Vec<Vec<Vec<u8>>> = vec![head.chain([b"total".to_vec()]).collect()];
-    for entry in &rows {
-        let counts = heads.iter().map(|head| {
-            let (count, uncounted_max) = tally.count(&entry.value, &head.value);
-            number(count, uncounted_max)
-        });
-        cells.push([entry.value.clone()].into_iter().chain(counts).chain([total(entry)]).collect());
-    }
-    if tally.remainder() > 0 {
-        // The second value of these records is not known.
-        let unknown = heads.iter().map(|_| b"?".to_vec());
-        let first = [REMAINDER_VALUE.as_bytes().to_vec()].into_iter();
-        cells.push(first.chain(unknown).chain([number(tally.remainder(), 0)]).collect());
-    }
-    let last = [b"total".to_vec()].into_iter().chain(heads.iter().map(total));
-    cells.push(last.chain([number(tally.records(), 0)]).collect());
-    Ok(match output {
-        OutputKind::Csv => {
-            cells.iter().map(|cells| csv_row(cells.iter().map(|key| csv_cell(key)))).collect()
-        }
-        _ => align(&cells),
-    })
-}
-
 /// Formats a count, with a mark if it may be too low.
-fn bounded_count(count: u64, uncounted_max: u64) -> String {
+pub(super) fn bounded_count(count: u64, uncounted_max: u64) -> String {
     if uncounted_max > 0 { format!("≥{count}") } else { count.to_string() }
 }
 
-/// Aligns the first column to the left and numbers to the right.
-fn align(cells: &[Vec<Vec<u8>>]) -> String {
-    let cells: Vec<Vec<String>> =
-        cells.iter().map(|row| row.iter().map(|cell| display_value(cell)).collect()).collect();
-    let columns = cells.first().map_or(0, Vec::len);
-    let widest = |column: usize| cells.iter().map(|row| width(&row[column])).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns).map(widest).collect();
-    let mut text = String::new();
-    for row in &cells {
-        for (column, cell) in row.iter().enumerate() {
-            let idle = " ".repeat(widths[column] - width(cell));
-            let _ = match column {
-                0 => write!(text, "{cell}{idle}"),
-                _ => write!(text, "  {idle}{cell}"),
-            };
-        }
-        text.push('\n');
-    }
-    text
-}
-
 /// Aligns numbers to the right, with their names after them.
-fn columns(rows: Vec<(String, String)>) -> String {
+pub(super) fn columns(rows: Vec<(String, String)>) -> String {
     let digits = rows.iter().map(|(count, _)| width(count)).max().unwrap_or(0);
     let lines = rows.iter().map(|(count, name)| format!("{count:>digits$}  {name}\n"));
     lines.collect()
 }
 
-fn first(mut entries: Vec<TallyEntry>, top: usize) -> Vec<TallyEntry> {
+pub(super) fn first(mut entries: Vec<TallyEntry>, top: usize) -> Vec<TallyEntry> {
     entries.truncate(top);
     entries
 }
 
 /// Formats a key of a tally as a value for people.
-fn display_value(key: &[u8]) -> String {
+pub(super) fn display_value(key: &[u8]) -> String {
     match value_of_key(key) {
         None => NO_VALUE.to_owned(),
         Some(b"") => EMPTY_VALUE.to_owned(),
@@ -267,18 +180,18 @@ fn display_value(key: &[u8]) -> String {
 }
 
 /// Returns a key of a tally as a value in CSV.
-fn csv_cell(key: &[u8]) -> &[u8] {
+pub(super) fn csv_cell(key: &[u8]) -> &[u8] {
     value_of_key(key).unwrap_or(NO_VALUE.as_bytes())
 }
 
 /// Returns a key of a tally as a value in JSON.
-fn row_value(key: &[u8]) -> RowValue {
+pub(super) fn row_value(key: &[u8]) -> RowValue {
     match value_of_key(key) {
         None => RowValue::absent(),
         Some(value) => RowValue::new(value, false),
     }
 }
 
-fn json_line(text: Result<String, JsonError>) -> Result<String, Failure> {
+pub(super) fn json_line(text: Result<String, JsonError>) -> Result<String, Failure> {
     Ok(text.map_err(Failure::new)? + "\n")
 }

@@ -129,7 +129,9 @@ fn unknown_fields_are_refused() {
     let wrong = run(["count", "--by", "nothing", &log]);
     assert_eq!(wrong.code, 2);
     assert!(wrong.stderr.contains("--by: the log has no field `nothing`"), "{}", wrong.stderr);
-    assert_eq!(run(["count", "--by", "status,method,path", &log]).code, 2);
+    let third = run(["count", "--by", "status,method,nothing", &log]);
+    assert_eq!(third.code, 2);
+    assert!(third.stderr.contains("--by: the log has no field `nothing`"), "{}", third.stderr);
     assert_eq!(run(["count", "--where", "status=999", &log]).code, 1);
 }
 
@@ -144,6 +146,14 @@ fn values_beyond_the_memory_are_counted_together() {
     let all = run(["count", "--by", "path", "--json", text(&path)]);
     let all: serde_json::Value = serde_json::from_str(&all.stdout).expect("JSON");
     assert_eq!((&all["count"], &all["remainder"]), (&40_000.into(), &0.into()));
+    let three = ["count", "--by", "path,client,status", "--memory", "1MiB", "--json", text(&path)];
+    let three = run(three);
+    assert!(three.stderr.contains("with a combination of values first seen"), "{}", three.stderr);
+    let three: serde_json::Value = serde_json::from_str(&three.stdout).expect("JSON");
+    let listed = three["combinations"].as_array().map_or(0, Vec::len) as u64;
+    let remainder = three["remainder"].as_u64().expect("a number");
+    assert!(remainder > 0, "the memory holds fewer combinations");
+    assert_eq!(listed + remainder, 40_000);
     let few = run(["count", "--by", "path", "--memory", "1MiB", "--json", text(&path)]);
     assert!(few.stderr.contains("memory limit reached: "), "{}", few.stderr);
     let few: serde_json::Value = serde_json::from_str(&few.stdout).expect("JSON");
@@ -209,4 +219,98 @@ fn a_date_before_the_first_list_of_fields_holds_after_a_later_list() {
     let found =
         run(["grep", "--no-filename", "--where", condition, text(&without_time), text(&log)]);
     assert_eq!((found.code, found.stdout.as_str()), (0, "12:00:00 192.0.2.7 200\n"));
+}
+
+#[test]
+fn a_table_of_the_most_frequent_values_adds_up() {
+    let log = hackers();
+    let by = |options: &[&str]| {
+        run([&["count", "--by", "path,status", "--top", "3"], options, &[&log]].concat()).stdout
+    };
+    let json: serde_json::Value = serde_json::from_str(&by(&["--json"])).expect("JSON");
+    let number = |value: &serde_json::Value| value.as_u64().expect("a number");
+    let sum = |value: &serde_json::Value| -> u64 {
+        value.as_array().expect("a list").iter().map(number).sum()
+    };
+    let rows = json["rows"].as_array().expect("rows");
+    assert_eq!((rows.len(), json["columns"].as_array().expect("columns").len()), (3, 3));
+    for row in rows.iter().chain([&json["other_rows"]]) {
+        assert_eq!(sum(&row["counts"]) + number(&row["others"]), number(&row["total"]), "{row}");
+    }
+    let totals = |name: &str| -> u64 {
+        json[name].as_array().expect("a list").iter().map(|one| number(&one["total"])).sum()
+    };
+    assert_eq!(totals("rows") + number(&json["other_rows"]["total"]), number(&json["count"]));
+    assert_eq!(totals("columns") + number(&json["other_columns"]["total"]), number(&json["count"]));
+    for (at, column) in json["columns"].as_array().expect("columns").iter().enumerate() {
+        let cells = rows.iter().chain([&json["other_rows"]]);
+        let cells: u64 = cells.map(|row| number(&row["counts"][at])).sum();
+        assert_eq!(cells, number(&column["total"]), "{column}");
+    }
+    // The naive number of values that are left out.
+    let all = run(["count", "--by", "path", "--json", &log]).stdout;
+    let all: serde_json::Value = serde_json::from_str(&all).expect("JSON");
+    let values = all["values"].as_array().expect("values").len() as u64;
+    assert_eq!(number(&json["other_rows"]["values"]), values - 3);
+
+    let csv = by(&["--csv"]);
+    let cells: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(cells[0][4..], ["(others)", "total"]);
+    assert_eq!(cells[4][0], "(others)");
+    let number = |text: &str| text.parse::<u64>().expect("a number");
+    for row in &cells[1..] {
+        let sum: u64 = row[1..5].iter().map(|cell| number(cell)).sum();
+        assert_eq!(sum, number(row[5]), "{row:?}");
+    }
+    for column in 1..6 {
+        let sum: u64 = cells[1..5].iter().map(|row| number(row[column])).sum();
+        assert_eq!(sum, number(cells[5][column]), "{column}");
+    }
+    let text = by(&[]);
+    assert!(text.lines().nth(4).is_some_and(|line| line.starts_with("(others)")), "{text}");
+    assert!(text.lines().next().is_some_and(|line| line.contains("(others)")), "{text}");
+    // Without values that are left out there are no others.
+    let few = run(["count", "--by", "status_class,method", "--top", "50", &log]).stdout;
+    assert!(!few.contains("(others)"), "{few}");
+}
+
+#[test]
+fn combinations_of_three_fields_equal_naive_counts() {
+    let log = hackers();
+    let mut naive: BTreeMap<[String; 3], u64> = BTreeMap::new();
+    let text = std::fs::read_to_string(&log).expect("a fixture");
+    for line in text.lines() {
+        let parts: Vec<&str> = line.split('"').collect();
+        let client = line.split(' ').next().expect("a client").to_owned();
+        let method = parts[1].split(' ').next().expect("a method").to_owned();
+        let status = parts[2].split(' ').nth(1).expect("a status").to_owned();
+        *naive.entry([client, method, status]).or_default() += 1;
+    }
+    let mut sorted: Vec<([String; 3], u64)> = naive.into_iter().collect();
+    sorted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let by = |options: &[&str]| {
+        run([&["count", "--by", "client,method,status"], options, &[&log]].concat()).stdout
+    };
+    let row = |(values, count): &([String; 3], u64)| format!("{},{count}", values.join(","));
+    let expected: Vec<String> = sorted.iter().map(row).collect();
+    let csv = by(&["--csv"]);
+    assert_eq!(csv.lines().next(), Some("client,method,status,count"));
+    assert_eq!(csv.lines().skip(1).collect::<Vec<_>>(), expected);
+    let json: serde_json::Value =
+        serde_json::from_str(&by(&["--json", "--top", "5"])).expect("JSON");
+    let combinations = json["combinations"].as_array().expect("a list");
+    assert_eq!(combinations.len(), 5);
+    for (combination, (values, count)) in combinations.iter().zip(&sorted) {
+        assert_eq!(combination["count"], *count);
+        for (value, expected) in
+            combination["values"].as_array().expect("a list").iter().zip(values)
+        {
+            assert_eq!(value["value"], **expected);
+        }
+    }
+    let first = by(&["--top", "1"]);
+    let words: Vec<&str> = first.split_whitespace().collect();
+    assert_eq!(words[1..], sorted[0].0);
+    let many = run(["count", "--by", "a,b,c,d,e,f,g,h,i", &log]);
+    assert_eq!((many.code, many.stderr.as_str()), (2, "weir: --by: name 8 fields at most\n"));
 }

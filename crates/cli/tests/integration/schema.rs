@@ -217,6 +217,8 @@ fn what_was_not_read_whole_is_named() {
         ("report", &["--compare"]),
         ("count", &["--by", "status"]),
         ("count", &["--by", "status,method"]),
+        ("count", &["--by", "path,client", "--top", "2"]),
+        ("count", &["--by", "path,client,status", "--top", "2"]),
         ("count", &["--where", "status=200"]),
     ] {
         let object = &fitting(command, options, &logs)[0];
