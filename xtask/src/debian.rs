@@ -38,6 +38,8 @@ pub(crate) fn install() -> Outcome {
         ("nginx-light", nginx().is_ok()),
         ("strace", strace().is_ok()),
         ("systemd", systemd().is_ok()),
+        ("zsh", zsh().is_ok()),
+        ("fish", fish().is_ok()),
         ("fail2ban", fail2ban().is_ok()),
         ("haproxy", haproxy().is_ok()),
         ("libfaketime", faketime().is_ok()),
@@ -90,6 +92,16 @@ pub(crate) fn strace() -> Outcome {
 /// Whether units can be verified.
 pub(crate) fn systemd() -> Outcome {
     found(is_installed("systemd-analyze"))
+}
+
+/// Whether zsh can be started.
+pub(crate) fn zsh() -> Outcome {
+    found(is_installed("zsh"))
+}
+
+/// Whether fish can be started.
+pub(crate) fn fish() -> Outcome {
+    found(is_installed("fish"))
 }
 
 /// Whether fail2ban can be imported.

@@ -118,6 +118,15 @@ pub(crate) fn systemd() -> Outcome {
     Tests::of("systemd", "weir", "systemd::").run(found)
 }
 
+/// Completions, in the shells themselves.
+pub(crate) fn shells() -> Outcome {
+    for (name, installed) in [("zsh", debian::zsh as fn() -> Outcome), ("fish", debian::fish)] {
+        let found = installed().map(|()| None);
+        Tests::of(name, "weir", &format!("shells::{name}")).run(found)?;
+    }
+    Ok(())
+}
+
 /// Routes in front of servers that read paths each in its own way, and answers that come before the
 /// end of a request.
 pub(crate) fn peers() -> Outcome {

@@ -1,9 +1,12 @@
 //! The arguments of the whole command line. Each subcommand declares its own.
 
-use clap::{CommandFactory, Parser, Subcommand};
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::bench::BenchArguments;
 use crate::completions::CompletionsArguments;
+use crate::config::{self, ConfigArguments, Refusal};
 use crate::count::CountArguments;
 use crate::demo::DemoArguments;
 use crate::export::ExportArguments;
@@ -13,10 +16,12 @@ use crate::grep::GrepArguments;
 use crate::listen::ListenArguments;
 use crate::manual::ManualArguments;
 use crate::mistype;
+use crate::outcome;
 use crate::report::ReportArguments;
 use crate::rules::RulesArguments;
 use crate::serve::ServeArguments;
 use crate::top::TopArguments;
+use crate::version::{VERSION, VersionArguments};
 
 /// Shows what happens to a web server's traffic: in the browser and in the terminal.
 ///
@@ -24,13 +29,17 @@ use crate::top::TopArguments;
 /// address and opens a browser if there is one. Nothing is written to disk, and only programs on
 /// this machine can reach the page, unless --listen says otherwise.
 #[derive(Debug, Parser)]
-#[command(name = "weir", version, args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
+#[command(name = "weir", version = VERSION, args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 
     #[command(flatten)]
     pub(crate) serve: ServeArguments,
+
+    /// Leave out the options that files of the configuration set; see `weir config --help`
+    #[arg(long, global = true)]
+    no_config: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -70,13 +79,23 @@ pub(crate) enum Command {
     Bench(BenchArguments),
     Completions(CompletionsArguments),
     Man(ManualArguments),
+    Config(ConfigArguments),
+    Version(VersionArguments),
 }
 
-/// Parses the arguments of this process. If they are not valid, prints a message and ends the
-/// process.
-pub(crate) fn parse() -> Arguments {
-    Arguments::try_parse().unwrap_or_else(|error| {
-        let arguments: Vec<_> = std::env::args_os().collect();
-        mistype::with_hint(error, &Arguments::command(), &arguments).exit()
+/// Parses the arguments of this process, with the defaults of the configuration. If either is not
+/// valid, prints a message and returns the exit code.
+pub(crate) fn parse() -> Result<Arguments, ExitCode> {
+    let arguments: Vec<_> = std::env::args_os().collect();
+    let weir = Arguments::command();
+    let parsed = config::matches(&weir, &arguments).and_then(|matches| {
+        let parsed = Arguments::from_arg_matches(&matches);
+        parsed.map_err(|error| Refusal::Arguments(error.format(&mut Arguments::command())))
+    });
+    parsed.map_err(|refusal| match refusal {
+        Refusal::Arguments(error) => {
+            mistype::with_hint(error, &Arguments::command(), &arguments).exit()
+        }
+        Refusal::Configuration(failure) => outcome::exit_code(Err(failure)),
     })
 }

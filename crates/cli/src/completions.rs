@@ -1,5 +1,8 @@
 //! `weir completions`: scripts that let shells complete commands, options and their values.
 
+mod fish;
+mod zsh;
+
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Args, Command};
 use clap_complete::Shell;
@@ -26,16 +29,19 @@ Examples:
 pub(crate) fn run(arguments: &CompletionsArguments, weir: Command) -> Result<Exit, Failure> {
     let names: Vec<String> =
         weir.get_subcommands().map(|command| command.get_name().to_owned()).collect();
-    let mut weir =
-        weir.mut_args(with_values).mut_subcommands(move |command| match command.get_name() {
-            "man" => command.mut_arg("command", |arg| {
-                arg.value_parser(PossibleValuesParser::new(names.clone()))
-            }),
-            _ => command.mut_args(with_values),
-        });
+    let mut weir = weir.mut_args(with_values).mut_subcommands(|command| match command.get_name() {
+        "man" => command
+            .mut_arg("command", |arg| arg.value_parser(PossibleValuesParser::new(names.clone()))),
+        _ => command.mut_args(with_values),
+    });
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut weir, "weir", &mut script);
-    print(&String::from_utf8_lossy(&script))?;
+    let script = String::from_utf8_lossy(&script);
+    print(&match arguments.shell {
+        Shell::Zsh => zsh::with_files(&script),
+        Shell::Fish => fish::with_options_after_files(&script, &names),
+        _ => script.into_owned(),
+    })?;
     Ok(Exit::Done)
 }
 

@@ -6,6 +6,7 @@
 mod arguments;
 mod bench;
 mod completions;
+mod config;
 mod count;
 mod demo;
 mod display;
@@ -33,6 +34,7 @@ mod sources;
 mod terminal;
 mod top;
 mod unmatched;
+mod version;
 mod withheld;
 mod zone;
 
@@ -48,10 +50,16 @@ use weir_profile::SampledAllocator;
 static ALLOCATOR: SampledAllocator = SampledAllocator;
 
 fn main() -> ExitCode {
-    let arguments = arguments::parse();
+    let arguments = match arguments::parse() {
+        Ok(arguments) => arguments,
+        Err(code) => return code,
+    };
     let result = match arguments.command {
-        None => mistype::check_files(&arguments.serve.files, &Arguments::command())
-            .and_then(|()| serve::run(&arguments.serve)),
+        None => {
+            let serve = &arguments.serve;
+            mistype::check_files(&serve.files, serve.follow, &Arguments::command())
+                .and_then(|()| serve::run(serve))
+        }
         Some(Command::Report(arguments)) => report::run(&arguments),
         Some(Command::Grep(arguments)) => grep::run(&arguments),
         Some(Command::Count(arguments)) => count::run(&arguments),
@@ -65,6 +73,8 @@ fn main() -> ExitCode {
         Some(Command::Completions(arguments)) => completions::run(&arguments, Arguments::command()),
         Some(Command::Man(arguments)) => manual::run(&arguments, Arguments::command()),
         Some(Command::Bench(arguments)) => bench::run(&arguments),
+        Some(Command::Config(arguments)) => config::run(&arguments, &Arguments::command()),
+        Some(Command::Version(arguments)) => version::run(&arguments),
     };
     outcome::exit_code(result)
 }

@@ -50,7 +50,7 @@ fn find_command<'a>(weir: &'a Command, name: &str) -> Result<&'a Command, Failur
 }
 
 fn write_page(command: &Command, weir: &Command, page: &mut Vec<u8>) -> io::Result<()> {
-    let (name, version) = (page_name(command, weir), weir.get_version().unwrap_or_default());
+    let (name, version) = (page_name(command, weir), env!("CARGO_PKG_VERSION"));
     let man = Man::new(command.clone());
     writeln!(page, ".TH \"{name}\" \"1\" \"\" \"weir {version}\" \"\"")?;
     writeln!(page, ".SH NAME\n{} \\- {}", escape(&name), escape(&about(command)))?;

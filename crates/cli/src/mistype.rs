@@ -89,25 +89,49 @@ fn has_option(command: &Command, option: &str) -> bool {
     command.get_arguments().any(|argument| !argument.is_hide_set() && is_same(argument))
 }
 
+/// Words that people type as commands, and what does it in Weir.
+const OTHER_COMMANDS: [(&str, &str); 13] = [
+    ("tail", "weir --follow FILE"),
+    ("follow", "weir --follow FILE"),
+    ("cat", "weir FILE"),
+    ("less", "weir FILE"),
+    ("open", "weir FILE"),
+    ("serve", "weir FILE"),
+    ("show", "weir FILE"),
+    ("view", "weir FILE"),
+    ("find", "weir grep PATTERN FILE"),
+    ("search", "weir grep PATTERN FILE"),
+    ("stats", "weir report FILE"),
+    ("summary", "weir report FILE"),
+    ("wc", "weir count FILE"),
+];
+
 /// Checks that the first file is not a mistyped command.
 ///
 /// # Errors
-/// If there is no such file, and its name is nearly that of a command.
-pub(crate) fn check_files(files: &[PathBuf], weir: &Command) -> Result<(), Failure> {
-    match (files.first(), meant_command(files, weir)) {
-        (Some(first), Some(command)) => Err(Failure::new(format_args!(
-            "`{}` is neither a command nor a file; did you mean `weir {command}`?",
-            first.display()
-        ))),
-        _ => Ok(()),
-    }
-}
-
-fn meant_command(files: &[PathBuf], weir: &Command) -> Option<String> {
-    let first = files.first()?;
-    let name = first.to_str().filter(|name| is_word(name) && !Path::new(name).exists())?;
-    let names = commands(weir).skip(1).map(Command::get_name);
-    nearest_name(name, names).map(str::to_owned)
+/// If there is no such file, and its name is nearly that of a command, or a word before the names of
+/// files.
+pub(crate) fn check_files(
+    files: &[PathBuf],
+    is_following: bool,
+    weir: &Command,
+) -> Result<(), Failure> {
+    let first = files.first().and_then(|first| first.to_str());
+    let Some(name) = first.filter(|name| is_word(name) && !Path::new(name).exists()) else {
+        return Ok(());
+    };
+    let other = OTHER_COMMANDS.iter().find(|(other, _)| *other == name);
+    let nearest = || nearest_name(name, commands(weir).skip(1).map(Command::get_name));
+    let advice = match (other, files.len() > 1 && !is_following) {
+        (Some((_, meant)), true) => format!("write `{meant}`"),
+        _ => match (nearest(), files.len() > 1 && !is_following) {
+            (Some(command), _) => format!("did you mean `weir {command}`?"),
+            (None, true) => "see `weir --help` for the commands".to_owned(),
+            // A file that is followed may come later, and a single file that is missing is reported.
+            (None, false) => return Ok(()),
+        },
+    };
+    Err(Failure::new(format_args!("`{name}` is neither a command nor a file; {advice}")))
 }
 
 fn is_word(text: &str) -> bool {
@@ -120,8 +144,9 @@ mod tests {
 
     use clap::{CommandFactory, Parser};
 
-    use super::{meant_command, with_hint};
+    use super::{check_files, with_hint};
     use crate::arguments::Arguments;
+    use crate::outcome::Failure;
 
     /// The tip of the error about these arguments.
     fn tip(line: &str) -> Option<String> {
@@ -158,11 +183,30 @@ mod tests {
 
     #[test]
     fn commands_may_be_mistyped() {
-        let meant = |name: &str| meant_command(&[name.into()], &Arguments::command());
-        assert_eq!(meant("reprot").as_deref(), Some("report"));
-        assert_eq!(meant("cuont").as_deref(), Some("count"));
-        assert_eq!(meant("access"), None);
-        assert_eq!(meant("reprot.log"), None);
-        assert_eq!(meant("./reprot"), None);
+        let advice = |line: &str, is_following| {
+            let files: Vec<_> = line.split(' ').map(Into::into).collect();
+            let checked = check_files(&files, is_following, &Arguments::command());
+            checked.err().map(|failure| match failure {
+                Failure::Message(message) => message.split("; ").last().map(str::to_owned),
+                Failure::BrokenPipe => None,
+            })
+        };
+        for (line, expected) in [
+            ("reprot", Some("did you mean `weir report`?")),
+            ("cuont a.log", Some("did you mean `weir count`?")),
+            ("tail a.log", Some("write `weir --follow FILE`")),
+            ("cat a.log b.log", Some("write `weir FILE`")),
+            ("frobnicate a.log", Some("see `weir --help` for the commands")),
+            ("access", None),
+            ("tail", None),
+            ("reprot.log", None),
+            ("./reprot", None),
+            ("./tail a.log", None),
+        ] {
+            let expected = expected.map(|text| Some(text.to_owned()));
+            assert_eq!(advice(line, false), expected, "{line}");
+        }
+        // These files may come later.
+        assert_eq!(advice("today a.log", true), None);
     }
 }

@@ -100,7 +100,7 @@ const BUILT_PEERS: &[&str] = &[COMPILATION, DEBIAN, PEERS];
 const BUILT_PYTHON: &[&str] = &[COMPILATION, PYTHON];
 
 /// All steps but the programs of the tests. Those that take long come first.
-const STEPS: [Step; 44] = [
+const STEPS: [Step; 45] = [
     download(DEBIAN, debian::install),
     download(PYTHON, python_packages),
     // One pip at a time.
@@ -147,6 +147,7 @@ const STEPS: [Step; 44] = [
     outside("gRPC and WebSockets", BUILT_PYTHON, &["weir-gateway integration"], outside::services),
     outside("OpenTelemetry", BUILT_PYTHON, &["weir-gateway integration"], outside::otlp),
     outside("systemd", BUILT_DEBIAN, &[OF_WEIR, WEIR], outside::systemd),
+    outside("shells", BUILT_DEBIAN, &[OF_WEIR, WEIR], outside::shells),
     outside("strace", BUILT_DEBIAN, &["weir-net integration"], outside::strace),
     outside("clock", BUILT_DEBIAN, &[OF_WEIR, WEIR], outside::clock),
     // A vulnerability becomes known without a change of the tree.

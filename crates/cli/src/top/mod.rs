@@ -32,11 +32,15 @@ use crate::terminal::{Screen, is_dumb};
 pub(crate) struct TopArguments {
     /// The --admin address of the program: PORT, localhost:PORT, `[::1]:PORT` or unix:PATH
     #[arg(long, value_name = "ADDRESS")]
-    admin: AdminAddress,
+    admin: Option<AdminAddress>,
 
     /// The file with its token, if it was started with --token-file
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+
+    /// Logs, which this command does not read.
+    #[arg(value_name = "FILE", hide = true)]
+    files: Vec<PathBuf>,
 }
 
 const EXAMPLES: &str = "\
@@ -58,11 +62,20 @@ const RATE_PERIOD: Duration = Duration::from_secs(1);
 
 /// Runs the command.
 pub(crate) fn run(arguments: &TopArguments) -> Result<Exit, Failure> {
+    let admin = match (&arguments.files[..], &arguments.admin) {
+        ([], Some(admin)) => admin.clone(),
+        ([], None) => {
+            return Err(Failure::new(
+                "name a running weir by --admin ADDRESS, with the address of its own --admin",
+            ));
+        }
+        (files, _) => return Err(not_of_logs(files)),
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime
         .map_err(|error| Failure::new(format_args!("the network cannot be used: {error}")))?;
     let token = arguments.token_file.as_deref().map(read_token_text).transpose()?;
-    let program = Program { admin: arguments.admin.clone(), token };
+    let program = Program { admin, token };
     runtime.block_on(async {
         // A dumb terminal cannot draw over old text.
         match stdout().is_terminal() && !is_dumb() {
@@ -70,6 +83,15 @@ pub(crate) fn run(arguments: &TopArguments) -> Result<Exit, Failure> {
             false => print_once(&program).await,
         }
     })
+}
+
+/// The failure to show a log, which people try first.
+fn not_of_logs(files: &[PathBuf]) -> Failure {
+    let file = files.first().map(|file| file.display().to_string()).unwrap_or_default();
+    Failure::new(format_args!(
+        "`weir top` shows a running weir, named by --admin, not a log; to watch {file}, write \
+         `weir {file} --follow`"
+    ))
 }
 
 async fn print_once(program: &Program) -> Result<Exit, Failure> {

@@ -7,6 +7,8 @@ mod changing_logs;
 #[cfg(target_os = "linux")]
 mod clock;
 mod conditions;
+#[cfg(unix)]
+mod config;
 mod count;
 mod crowdsec;
 mod duckdb;
@@ -22,6 +24,8 @@ mod gateway_log;
 mod gateway_reload;
 mod golden;
 mod grep;
+#[cfg(unix)]
+mod grep_options;
 mod hostile_files;
 mod http2_proxied_cases;
 mod http2_recording_backend;
@@ -53,6 +57,8 @@ mod same_format;
 mod schema;
 mod self_signed;
 mod served;
+#[cfg(unix)]
+mod shells;
 #[cfg(unix)]
 mod sockets;
 mod stop;

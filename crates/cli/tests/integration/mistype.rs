@@ -11,6 +11,14 @@ fn a_mistyped_command_is_not_a_file() {
     let log = folder.file("a.log", b"");
     let beside_a_log = run(["reprot", text(&log)]);
     assert_eq!((beside_a_log.code, beside_a_log.stderr.as_str()), (2, message));
+    let tail = run(["tail", text(&log)]);
+    let message = "weir: `tail` is neither a command nor a file; write `weir --follow FILE`\n";
+    assert_eq!((tail.code, tail.stderr.as_str()), (2, message));
+    let top = run(["top", text(&log)]);
+    let advice = format!("write `weir {} --follow`\n", text(&log));
+    assert_eq!(top.code, 2);
+    assert!(top.stderr.ends_with(&advice), "{}", top.stderr);
+    assert!(run(["top"]).stderr.contains("--admin"), "the option stays required");
     let unlike = run(["access.log"]);
     assert_eq!(unlike.stderr, "weir: access.log: the file does not exist; check the name\n");
 }

@@ -515,9 +515,20 @@ fn formats_are_listed_and_matched() {
     assert!(none.stdout.contains("Lines that do not match COMBINED"), "{}", none.stdout);
 }
 
+/// The commit of the sources.
+fn commit() -> String {
+    let git = Command::new("git").args(["rev-parse", "HEAD"]).output().expect("git runs");
+    String::from_utf8_lossy(&git.stdout)[..12].to_owned()
+}
+
 #[test]
 fn versions_and_help() {
-    assert_eq!(run(["--version"]).stdout, format!("weir {}\n", env!("CARGO_PKG_VERSION")));
+    // `cargo xtask dist` checks the commit, which only a release build has.
+    let build = if cfg!(debug_assertions) { "debug build" } else { &commit() };
+    let version = format!("weir {} ({build})\n", env!("CARGO_PKG_VERSION"));
+    for spelling in ["--version", "-V", "version"] {
+        assert_eq!(run([spelling]).stdout, version, "{spelling}");
+    }
     for arguments in
         [&["--help"][..], &["report", "--help"], &["formats", "--help"], &["demo", "--help"]]
     {

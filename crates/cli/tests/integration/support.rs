@@ -21,7 +21,12 @@ pub(crate) struct Run {
 /// The command, with the same environment on every machine.
 pub(crate) fn weir<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
-    command.args(arguments).env("COLUMNS", "80").env("TZ", "UTC").stdin(Stdio::null());
+    command
+        .args(arguments)
+        .env("COLUMNS", "80")
+        .env("TZ", "UTC")
+        .env("WEIR_CONFIG", "")
+        .stdin(Stdio::null());
     for name in ["NO_COLOR", "DISPLAY", "WAYLAND_DISPLAY"] {
         command.env_remove(name);
     }
