@@ -4,6 +4,7 @@ mod abuse;
 mod bench;
 mod browsers;
 mod debian;
+mod dist;
 mod formats;
 mod h2spec;
 mod outside;
@@ -32,6 +33,10 @@ cargo xtask test --quick    only the steps that need nothing but Rust
 cargo xtask test STEP...    only these steps, and those that have to be before
 cargo xtask tidy            the layering checks alone
 cargo xtask dependencies    licences, versions, sources and known vulnerabilities of dependencies
+cargo xtask dist [TARGET...]
+                            a release in target/dist: archives, a package for Debian, checksums;
+                            two builds of a commit are equal
+cargo xtask dist check      installs, upgrades, removes and purges the package on a clean Debian
 cargo xtask wasm            checks that core compiles for WebAssembly
 cargo xtask types           writes web/src/generated from crates/view
 cargo xtask formats         writes docs/formats.md from the files of the known formats
@@ -55,6 +60,7 @@ fn main() -> ExitCode {
         ["step", name] => test::perform(name),
         ["tidy"] => tidy::run(),
         ["dependencies"] => supply_chain::check(),
+        ["dist", ref rest @ ..] => dist::run(rest),
         ["wasm"] => wasm::fetch_compiler().and_then(|()| wasm::check()),
         ["types"] => types::write(),
         ["formats"] => formats::write(),

@@ -1,0 +1,101 @@
+//! The files of a release, apart from how they are packed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use weir_tools::shell::{Outcome, output_of, root};
+
+use super::build::{Commit, Target};
+use super::notices;
+
+/// What the files are made of.
+#[derive(Debug)]
+pub(super) struct Parts<'a> {
+    pub(super) program: &'a Path,
+    /// The same program for this machine.
+    pub(super) own: &'a Path,
+    pub(super) commit: &'a Commit,
+    pub(super) target: &'a Target,
+}
+
+/// The shells that have completions, with the name of the file in an archive.
+pub(super) const SHELLS: [(&str, &str); 3] =
+    [("bash", "weir.bash"), ("zsh", "_weir"), ("fish", "weir.fish")];
+
+impl Parts<'_> {
+    /// The pages of the manual, by their names.
+    pub(super) fn manual(&self) -> Outcome<Vec<(String, String)>> {
+        let main = self.printed(&["man"])?;
+        let names = page_names(&main);
+        let page = |name: String| {
+            let command = name.strip_prefix("weir-").unwrap_or_default().to_owned();
+            Ok((name, self.printed(&["man", &command])?))
+        };
+        let pages: Outcome<Vec<_>> = names.into_iter().map(page).collect();
+        let mut pages = pages?;
+        pages.insert(0, ("weir".to_owned(), main));
+        Ok(pages)
+    }
+
+    /// The completions of a shell.
+    pub(super) fn completions(&self, shell: &str) -> Outcome<String> {
+        self.printed(&["completions", shell])
+    }
+
+    /// The licences of what others wrote.
+    pub(super) fn notices(&self) -> Outcome<String> {
+        notices::collect(self.target.name)
+    }
+
+    fn printed(&self, arguments: &[&str]) -> Outcome<String> {
+        output_of(Command::new(self.own).args(arguments))
+    }
+}
+
+/// The names of the pages that the main page lists, such as `weir-report`.
+fn page_names(main: &str) -> Vec<String> {
+    let plain = main.replace("\\-", "-");
+    let names = plain.lines().filter_map(|line| line.strip_suffix("(1)"));
+    names.filter(|name| name.starts_with("weir-")).map(str::to_owned).collect()
+}
+
+/// A new, empty folder.
+pub(super) fn empty_folder(path: &Path) -> Outcome<PathBuf> {
+    if path.exists() {
+        fs::remove_dir_all(path)?;
+    }
+    fs::create_dir_all(path)?;
+    Ok(path.to_path_buf())
+}
+
+/// Writes a file, and the folders above it.
+pub(super) fn write(path: &Path, content: impl AsRef<[u8]>, mode: u32) -> Outcome {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(path, content)?;
+    set_mode(path, mode)
+}
+
+/// Copies a file of the repository, or a program.
+pub(super) fn copy(from: impl AsRef<Path>, to: &Path, mode: u32) -> Outcome {
+    write(to, fs::read(root().join(from))?, mode)
+}
+
+fn set_mode(path: &Path, mode: u32) -> Outcome {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::page_names;
+
+    #[test]
+    fn pages_are_those_that_the_main_page_lists() {
+        let main = ".SH COMMANDS\n.TP\nweir\\-report(1)\nPrint\n.TP\nweir\\-grep(1)\nSee weir(1)\n";
+        assert_eq!(page_names(main), ["weir-report", "weir-grep"]);
+    }
+}
