@@ -36,6 +36,7 @@ struct Places {
     /// Not of those before a client, which [`FirstValues`] judges.
     hosts: Option<Share>,
     methods: Share,
+    records: u64,
 }
 
 /// The values that are of the kind that the format states, among others.
@@ -56,9 +57,10 @@ impl Share {
         self.values > 0 && self.fitting * 2 <= self.values
     }
 
-    /// Whether there are values, and none fits.
-    fn is_refuted(&self) -> bool {
-        self.values > 0 && self.fitting == 0
+    /// Whether most of so many records have a value, and none fits. A few values prove nothing where the
+    /// others have none.
+    fn is_refuted(&self, records: u64) -> bool {
+        self.values * 2 > records && self.fitting == 0
     }
 }
 
@@ -107,6 +109,7 @@ impl Labels {
             referers.add(referer.first() != Some(&b'"'));
         }
         if let Some(places) = &mut self.places {
+            places.records += 1;
             let value = |field| record.text(field).filter(|value| !matches!(*value, b"-" | b""));
             if let (Some(hosts), Some(host)) = (&mut places.hosts, value(Field::Host)) {
                 hosts.add(is_virtual_host(split_port(host).0));
@@ -167,14 +170,14 @@ impl Places {
     fn of(format: &Format) -> Option<Self> {
         let has_places = matches!(format.program(), Program::Line(_) | Program::Delimited(_));
         let hosts = (!begins_with_host(format)).then(Share::default);
-        has_places.then(|| Self { hosts, methods: Share::default() })
+        has_places.then(|| Self { hosts, methods: Share::default(), records: 0 })
     }
 
     fn contradiction(&self) -> Option<&'static str> {
-        if self.hosts.as_ref().is_some_and(Share::is_refuted) {
+        if self.hosts.as_ref().is_some_and(|hosts| hosts.is_refuted(self.records)) {
             return Some("the value in the place of the host is no host in any line");
         }
-        let is_refuted = self.methods.is_refuted();
+        let is_refuted = self.methods.is_refuted(self.records);
         is_refuted.then_some("the value in the place of the method is no method in any line")
     }
 }
