@@ -14,6 +14,7 @@ use crate::format::own_names::unique_name;
 use crate::format::program::Program;
 use crate::format::program::json::JsonProgram;
 use crate::format::program::line_program::{End, LineProgram, Shape, Value};
+use crate::format::program::request_end::RequestEnd;
 use crate::format::program::sink::Sink;
 use crate::value::{TimeContent, TimeKind};
 
@@ -322,6 +323,11 @@ impl<'a> FormatBuilder<'a> {
             {
                 End::TextBeforeNumber(text.into())
             }
+            _ if sink == Sink::RequestLine
+                && let Some(end) = RequestEnd::before(text, texts_behind(after)) =>
+            {
+                End::Request(end)
+            }
             _ if is_quoted => return Ok(Value::new(sink, name, Shape::Quoted, text)),
             _ => return Ok(Value::new(sink, name, variable.shape(), text)),
         };
@@ -356,6 +362,15 @@ impl<'a> FormatBuilder<'a> {
             })?,
         })
     }
+}
+
+/// The texts between the values behind the first of some pieces.
+fn texts_behind(pieces: &[Piece]) -> impl Iterator<Item = &[u8]> {
+    let pieces = pieces.iter().take_while(|piece| !matches!(piece, Piece::Break)).skip(1);
+    pieces.filter_map(|piece| match piece {
+        Piece::Text(text) => Some(text.as_slice()),
+        Piece::Value(_) | Piece::Break => None,
+    })
 }
 
 impl Variable {

@@ -40,6 +40,7 @@ pub(super) mod needs;
 pub(super) mod packed;
 pub(super) mod quoted_line;
 mod raw_quotes;
+pub(in crate::format) mod request_end;
 pub(super) mod sink;
 pub(super) mod span;
 pub(super) mod tail;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use memchr::{memchr, memmem};
 
 use super::needs::ByteSet;
+use super::request_end::RequestEnd;
 use super::sink::Sink;
 use crate::line::short_memchr;
 use crate::value::{CLF_LENGTH, Strftime, TimeKind, parse_clf_variant};
@@ -28,6 +29,8 @@ pub(in crate::format) enum End {
     /// At the first such text that a common log format time follows. A user name may contain the
     /// text: the client chooses it, and must not be able to make the line unreadable.
     TextBeforeTime(Box<[u8]>),
+    /// After a request line without quotes.
+    Request(RequestEnd),
     /// At the first unescaped quote, where this text, which begins with the quote, must begin.
     Quote(Box<[u8]>),
     /// After a time of the common log format, followed by this text.
@@ -82,6 +85,10 @@ impl End {
             Self::TextBeforeTime(text) => {
                 let end = find_text_before_time(line, start, text).ok_or(start)?;
                 Ok((end, end + text.len()))
+            }
+            Self::Request(request) => {
+                let end = request.find(line, start).ok_or(start)?;
+                Ok((end, end + request.text.len()))
             }
             Self::Quote(text) => {
                 let end = find_quote(line, start).ok_or(line.len())?;
@@ -158,6 +165,7 @@ impl End {
             | Self::ClfTime(text)
             | Self::Strftime(_, text)
             | Self::Before(_, text) => ByteSet::of(text),
+            Self::Request(request) => ByteSet::of(&request.text),
             Self::Length(_) | Self::FirstWord | Self::Spaces | Self::QuestionMark | Self::Line => {
                 ByteSet::default()
             }
@@ -178,6 +186,7 @@ impl End {
             | Self::ClfTime(text)
             | Self::Strftime(_, text) => String::from_utf8_lossy(text).into_owned(),
             Self::Before(byte, _) => char::from(*byte).to_string(),
+            Self::Request(request) => String::from_utf8_lossy(&request.text).into_owned(),
             Self::QuestionMark => "?".to_owned(),
             Self::Line | Self::Length(_) | Self::Spaces | Self::FirstWord => String::new(),
         }

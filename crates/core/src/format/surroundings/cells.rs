@@ -4,7 +4,7 @@
 //! web1|192.0.2.7|2025-12-17T09:03:01Z|GET /a HTTP/1.1|200|Mozilla/5.0 (X11; Linux)
 //! ```
 //!
-//! As opposed to `parts.rs`, blanks are parts of values, but for those of a request line.
+//! As opposed to `parts.rs`, blanks are parts of values.
 
 use super::parts::{LinePart, PartForm, is_key, is_looked_at, is_strange, request_at, versions};
 use crate::format::program::tail::{closing_quote, key_length};
@@ -66,7 +66,7 @@ struct Cells<'a> {
 }
 
 impl<'a> Cells<'a> {
-    /// Adds the value, or the three of a request line, of a cell at an offset.
+    /// Adds the value of a cell at an offset.
     fn add(&mut self, start: usize, cell: &'a [u8]) {
         let text = cell.trim_ascii();
         let key = key_of(text);
@@ -75,7 +75,8 @@ impl<'a> Cells<'a> {
         let (text, key) = (&text[value_start..], key.map(|(key, _)| key));
         let is_whole = |lengths: &[usize; 3]| lengths.iter().sum::<usize>() + 2 == text.len();
         if let Some(lengths) = request_at(text).filter(is_whole) {
-            return self.request(start, lengths);
+            let length = lengths.iter().sum::<usize>() + 2;
+            return self.push(start, start + length, PartForm::Request, None);
         }
         let (form, from, to) = match text {
             [b'"', .., b'"'] => (PartForm::Quoted, 1, text.len() - 1),
@@ -83,16 +84,6 @@ impl<'a> Cells<'a> {
             _ => (PartForm::Barred, 0, text.len()),
         };
         self.push(start + from, start + to, form, key);
-    }
-
-    /// Adds the values of a request line, which ends at its own blanks whatever its path holds.
-    fn request(&mut self, start: usize, lengths: [usize; 3]) {
-        let mut at = start;
-        for (index, length) in lengths.into_iter().enumerate() {
-            let form = if index == 0 { PartForm::Method } else { PartForm::Bare };
-            self.push(at, at + length, form, None);
-            at += length + 1;
-        }
     }
 
     fn push(&mut self, start: usize, end: usize, form: PartForm, key: Option<&'a [u8]>) {
@@ -131,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_are_values_and_a_request_is_three() {
+    fn cells_are_values() {
         let line = b"a b | [x]|ip=1|GET /a HTTP/1.1|rt: 0.1|\"q \"||b";
         let parts = cells_of(line, b'|').expect("a line of a log");
         let shown: Vec<String> = parts
@@ -145,9 +136,7 @@ mod tests {
             "<a b>",
             " | [<x>",
             "]|ip=<1>",
-            "|<GET>",
-            " </a>",
-            " <HTTP/1.1>",
+            "|<GET /a HTTP/1.1>",
             "|rt: <0.1>",
             "|\"<q >",
             "\"|<>",

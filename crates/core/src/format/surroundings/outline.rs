@@ -235,6 +235,10 @@ fn roles_of(columns: &[Column<'_>], needs_time: bool) -> Option<Vec<Option<Role>
             roles[index + 2] = Some(Role::Protocol);
             index + 3
         }
+        None if let Some(index) = only(&|column| column.part.form == PartForm::Request) => {
+            roles[index] = Some(Role::Request);
+            index + 1
+        }
         None if let Some((index, after)) = separate_request(columns) => {
             roles[index] = Some(Role::Method);
             roles[index + 1] = Some(Role::Target);

@@ -40,6 +40,8 @@ pub(super) enum PartForm {
     Barred,
     /// The method of a request without quotes; its target and version follow.
     Method,
+    /// A request line before a separator.
+    Request,
 }
 
 /// The values of a line; `None` if it cannot be a log of requests: it has no version of HTTP or several,
@@ -131,7 +133,12 @@ impl<'a> Cutter<'a> {
                 (1, memchr::memchr(b')', rest)? - 1, PartForm::Bracketed, 1)
             }
             _ if let Some(length) = time_at(rest) => (0, length, PartForm::Bare, 0),
-            _ if let Some(lengths) = request_at(rest) => return self.request(start, lengths),
+            _ if let Some(lengths) = request_at(rest) => match self.has_bars {
+                true if let Some(length) = length_before_bar(rest, lengths) => {
+                    (0, length, PartForm::Request, 0)
+                }
+                _ => return self.request(start, lengths),
+            },
             _ if self.has_bars && !begins_with_address(rest) => self.barred(rest),
             _ => (0, word_length(rest), PartForm::Bare, 0),
         };
@@ -189,6 +196,12 @@ impl<'a> Cutter<'a> {
         self.at = start + length;
         self.next = self.at;
     }
+}
+
+/// The length of a request line with these parts, if a bar follows it.
+fn length_before_bar(rest: &[u8], lengths: [usize; 3]) -> Option<usize> {
+    let length = lengths.iter().sum::<usize>() + 2;
+    rest[length..].trim_ascii_start().starts_with(b"|").then_some(length)
 }
 
 /// Whether a text begins with an address and a blank.
