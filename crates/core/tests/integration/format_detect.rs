@@ -328,6 +328,23 @@ fn the_format_alone_is_that_of_the_detection() {
 }
 
 #[test]
+fn lines_whose_ends_were_converted_twice_are_read() {
+    let line = "192.0.2.1 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 200 5";
+    for (name, line) in [
+        ("COMMON", line.to_owned()),
+        ("COMBINED", format!("{line} \"-\" \"curl/8\"")),
+        (
+            "JSON",
+            r#"{"time":"2025-12-17T09:03:01Z","status":200,"remote_addr":"192.0.2.1"}"#.to_owned(),
+        ),
+    ] {
+        let detection = detect(format!("{line}\r\r\n\r\r\n").repeat(2).as_bytes());
+        let best = detection.best().unwrap();
+        assert_eq!((best.format.name(), best.lines, best.parsed_lines), (name, 2, 2));
+    }
+}
+
+#[test]
 fn empty_lines_before_a_log_are_numbered_and_cost_little() {
     let empty = vec![b'\n'; 1 << 20];
     assert!(detect(&empty).best().is_none());

@@ -190,8 +190,9 @@ impl LineParser {
     }
 }
 
-/// Whether a line begins or ends with a blank.
+/// Whether a line begins or ends with a blank, or ends with a CR: a file whose line ends were converted twice
+/// has two of them.
 fn has_outer_blanks(line: &[u8]) -> bool {
     let is_blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
-    is_blank(line.first()) || is_blank(line.last())
+    is_blank(line.first()) || is_blank(line.last()) || line.last() == Some(&b'\r')
 }
