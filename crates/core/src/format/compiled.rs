@@ -138,10 +138,10 @@ impl Format {
         self.definition = definition;
     }
 
-    /// Puts alternative keys of JSON objects, by their number, after the others for the same field.
-    pub(super) fn put_keys_last(&mut self, is_last: impl Fn(usize) -> bool) {
+    /// Puts the alternative keys of JSON objects for a field in the order of their ranks, by their number.
+    pub(super) fn rank_keys(&mut self, ranks: &[impl Ord]) {
         if let Program::Json(program) = &mut self.program {
-            program.put_last(is_last);
+            program.rank_keys(ranks);
         }
     }
 

@@ -6,7 +6,12 @@
 //! ```
 //!
 //! Where texts are not escaped, a client can add members behind the text that it sends, also those of keys
-//! that the server does not write. Such a key is in few lines, and always behind a client's text.
+//! that the server does not write. Such a key is always behind a client's text, and in no more lines than the
+//! client has sent. So of the keys for a field those come first that some line has before all such texts,
+//! then those that more lines have. A client that has sent every one of the first lines is the only one
+//! that can write as many.
+
+use std::cmp::Reverse;
 
 use super::sample::MemberSample;
 use crate::format::program::json::JsonProgram;
@@ -27,11 +32,19 @@ struct Place {
     entry: Option<usize>,
     /// Whether a client chooses its text.
     is_client_text: bool,
-    /// Whether it has only been behind such a text.
-    is_always_behind: bool,
+    /// Whether a record has it before all such texts.
+    is_in_front: bool,
     /// The records that have it.
     records: u64,
 }
+
+/// The order of the keys for a field: the lowest is read first. By class, then by the records.
+pub(super) type KeyRank = (u8, Reverse<u64>);
+
+/// No record has the key before a client's text, but some behind one.
+const BEHIND: u8 = 1;
+/// No record has the key.
+const ABSENT: u8 = 2;
 
 impl<'a> ClientTexts<'a> {
     /// No lines.
@@ -45,39 +58,43 @@ impl<'a> ClientTexts<'a> {
             let entry = self.program.entry_of(&member.path);
             let is_client_text =
                 entry.is_some_and(|entry| self.program.entries()[entry].is_client_text());
-            let place = Place { entry, is_client_text, is_always_behind: true, records: 0 };
+            let place = Place { entry, is_client_text, is_in_front: false, records: 0 };
             self.members.push(place);
-        }
-        let mut is_behind = false;
-        for index in order {
-            let place = &mut self.members[*index];
-            place.is_always_behind &= is_behind;
-            is_behind |= place.is_client_text;
         }
         let mut once = order.to_vec();
         once.sort_unstable();
         once.dedup();
         let has = |entry: usize| once.iter().any(|index| self.members[*index].entry == Some(entry));
-        if self.program.has_required(has) {
-            self.records += 1;
-            once.iter().for_each(|index| self.members[*index].records += 1);
+        if !self.program.has_required(has) {
+            return;
+        }
+        self.records += 1;
+        once.iter().for_each(|index| self.members[*index].records += 1);
+        let mut is_behind = false;
+        for index in order {
+            let place = &mut self.members[*index];
+            place.is_in_front |= !is_behind;
+            is_behind |= place.is_client_text;
         }
     }
 
-    /// Whether a key of the program, by its number, is not the log's own although another key for the same
-    /// field is: one that most records have.
-    pub(super) fn foreign_keys(self) -> impl Fn(usize) -> bool + use<> {
-        let place = |entry: usize| self.members.iter().find(|place| place.entry == Some(entry));
-        let is_own =
-            |entry: usize| place(entry).is_some_and(|place| place.records * 2 > self.records);
-        let is_foreign = |entry: usize| place(entry).is_none_or(|place| place.is_always_behind);
-        let entries = self.program.entries().len();
-        let own: Vec<bool> = (0..entries).map(is_own).collect();
-        let has_own = |entry: usize| {
-            (0..entries).any(|other| own[other] && self.program.are_alternatives(entry, other))
-        };
-        let foreign = (0..entries).map(|it| !own[it] && is_foreign(it) && has_own(it));
-        let foreign: Vec<bool> = foreign.collect();
-        move |entry| foreign.get(entry).is_some_and(|is_foreign| *is_foreign)
+    /// The rank of each key of the program, by its number, among those for the same field.
+    pub(super) fn key_ranks(self) -> Vec<KeyRank> {
+        (0..self.program.entries().len()).map(|entry| self.rank(entry)).collect()
+    }
+
+    fn rank(&self, entry: usize) -> KeyRank {
+        let places = || self.members.iter().filter(|place| place.entry == Some(entry));
+        let records = places().map(|place| place.records).max().unwrap_or(0);
+        // What a client chooses anyway is the server's if most records have it: they may lack it.
+        let is_clients = self.program.entries()[entry].is_client_text();
+        let is_in_front =
+            places().any(|place| place.is_in_front) || is_clients && records * 2 > self.records;
+        match records {
+            0 => (ABSENT, Reverse(0)),
+            _ if is_in_front => (0, Reverse(0)),
+            _ if is_clients => (BEHIND, Reverse(0)),
+            records => (BEHIND, Reverse(records)),
+        }
     }
 }

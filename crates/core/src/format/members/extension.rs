@@ -30,7 +30,7 @@ pub(in crate::format) fn with_members<'a>(
         places.add(&order, &sample);
     }
     let mut format = format.clone();
-    format.put_keys_last(places.foreign_keys());
+    format.rank_keys(&places.key_ranks());
     let Program::Json(program) = format.program() else { return None };
     let is_field = |member: &&Member| is_further(member, program, &sample);
     let paths: Vec<&str> = sample

@@ -30,7 +30,8 @@
 //! clients. Behind one nobody can tell whose it is, and the field is absent.
 //!
 //! A client can also write another key for the same field, of a higher rank than the server's. So the keys
-//! that most of the first lines of a log have come before the others ([`JsonProgram::put_last`]).
+//! that the first lines of a log have before all texts of clients come before the others
+//! ([`JsonProgram::rank_keys`]).
 
 mod envelope;
 mod reading;
@@ -91,9 +92,17 @@ pub(in crate::format) struct KeyEntry {
 
 impl KeyEntry {
     /// Whether the value is a text that a client chooses: nginx names those of headers `http_` and their name.
+    /// A client sends the user too, and the host.
     pub(in crate::format) fn is_client_text(&self) -> bool {
-        const FIELDS: [Field; 5] =
-            [Field::UserAgent, Field::Referer, Field::Request, Field::Path, Field::Query];
+        const FIELDS: [Field; 7] = [
+            Field::User,
+            Field::Host,
+            Field::UserAgent,
+            Field::Referer,
+            Field::Request,
+            Field::Path,
+            Field::Query,
+        ];
         let key = self.path.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
         FIELDS.iter().any(|field| self.reading.fills(*field))
             || key.contains("forwarded")
@@ -354,11 +363,11 @@ impl JsonProgram {
         }
     }
 
-    /// Puts alternative keys after the others of their group.
-    pub(in crate::format) fn put_last(&mut self, is_last: impl Fn(usize) -> bool) {
+    /// Puts the alternative keys of each group in the order of their ranks, by their number.
+    pub(in crate::format) fn rank_keys(&mut self, ranks: &[impl Ord]) {
         let mut order: Vec<usize> = (0..self.entries.len()).collect();
         for group in order.chunk_by_mut(|one, other| self.are_alternatives(*one, *other)) {
-            group.sort_by_key(|index| is_last(*index));
+            group.sort_by(|one, other| ranks[*one].cmp(&ranks[*other]));
         }
         self.entries = order.iter().map(|index| self.entries[*index].clone()).collect();
         self.copies = order.iter().map(|index| self.copies[*index]).collect();

@@ -109,16 +109,17 @@ impl FoundValues {
         let mut alike = std::mem::take(&mut self.alike);
         alike.sort_unstable_by_key(|alike| (alike.entry, alike.member));
         for same in alike.chunk_by(|one, other| one.entry == other.entry) {
-            self.settle_entry(same, line);
+            self.settle_entry(same, line, is_client_text(same[0].entry));
         }
         self.alike = alike;
     }
 
     /// Settles the values of an entry's key in other cases. Its own spelling counts before the others, unless
-    /// a client may have written it behind one; of the others only the first does.
-    fn settle_entry(&mut self, same: &[Alike], line: &[u8]) {
+    /// a client may have written it behind one of them, and not only its value; of the others only the first
+    /// does.
+    fn settle_entry(&mut self, same: &[Alike], line: &[u8], is_client_text: bool) {
         let Some(first) = same.first() else { return };
-        let (entry, is_before) = (first.entry, !self.is_after_text(first.span));
+        let (entry, is_before) = (first.entry, !is_client_text && !self.is_after_text(first.span));
         let replaced = self.get(entry).filter(|own| is_before && self.is_after_text(*own));
         let is_first = !self.has(entry) || replaced.is_some();
         if is_first {
