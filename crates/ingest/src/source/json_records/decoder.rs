@@ -1,307 +1,127 @@
-//! Writes a record on each line.
+//! Writes a record on each line, and looks ahead where one may begin inside another.
+//!
+//! ```text
+//! {"id":1,"items":[            {"id":1,"items":[
+//! {"id":7},                    {"id":2,"items":[]},
+//! {"id":8}]},                  {"id":3,"items":[]}
+//! {"id":2,"items":[]}          ]
+//!
+//! values in a record           records after one that was cut off
+//! ```
+//!
+//! The record shows which it is, if it goes on as JSON does and ends: then they were values. Until then the
+//! bytes wait, a limited number of them.
 
 use std::io;
 
+use weir_core::BlockLimits;
+
 use super::arrangement::Arrangement;
-use super::first_key::{FirstKey, KeyProgress};
-use super::line_position::LinePosition;
-use super::list_paths::ListPaths;
-use super::nesting::Nesting;
+use super::scanner::Scanner;
 use crate::source::decode::Decode;
 
-/// Where the decoder is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Between,
-    /// After a bracket, which begins a list if a brace follows, and so many blanks.
-    AfterBracket(u8),
-    Record,
-    /// After the brace of a record whose first key is to be read.
-    FirstKey,
-    /// After a brace that begins the next record, if the first key is that of the records, or else an object
-    /// in this one. The blanks at the start of its line.
-    AfterBrace(usize),
-    /// In a line that is no record.
-    Text,
-    /// In what is left of a record that was cut off.
-    Torn,
-}
+/// The most bytes that wait for the end of a record. A longer record is no line that is read.
+const WAITING_BYTES_MAX: usize = BlockLimits::LINE_BYTES_MAX;
+
+/// How often bytes may wait again after they did, so that torn records in a row do not wait for each other.
+const WAITS_MAX: u8 = 2;
 
 /// Writes a record on each line.
 #[derive(Debug)]
 pub(in crate::source) struct JsonRecordsDecoder {
-    arrangement: Arrangement,
-    place: Place,
-    nesting: Nesting,
-    lists: ListPaths,
-    first_key: FirstKey,
-    /// The open brackets and braces around the last record.
-    record_depth: usize,
-    /// The blanks at the start of the line in which the last record begins.
-    record_indent: usize,
-    position: LinePosition,
-    is_in_string: bool,
-    is_escaped: bool,
-    /// The last byte that is no blank.
-    last: u8,
-    /// The blanks at the start of its line.
-    last_indent: usize,
+    scanner: Scanner,
+    /// What waits for the end of a record.
+    doubt: Option<Box<Doubt>>,
+    /// How often the bytes that come now have waited.
+    waits: u8,
+}
+
+/// A place at which a record may begin, or a value in the last one, and what follows it.
+#[derive(Debug)]
+struct Doubt {
+    /// The state before it.
+    before: Scanner,
+    bytes: Vec<u8>,
+    /// The output for these bytes if it is a value.
+    output: Vec<u8>,
+    waits: u8,
+}
+
+/// What the object in doubt is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Value,
+    Record,
 }
 
 impl JsonRecordsDecoder {
     pub(in crate::source) fn new(arrangement: Arrangement) -> Self {
-        Self {
-            arrangement,
-            place: Place::Between,
-            nesting: Nesting::default(),
-            lists: ListPaths::new(),
-            first_key: FirstKey::default(),
-            record_depth: 0,
-            record_indent: 0,
-            position: LinePosition::START,
-            is_in_string: false,
-            is_escaped: false,
-            last: b'\n',
-            last_indent: 0,
-        }
+        Self { scanner: Scanner::new(arrangement), doubt: None, waits: 0 }
     }
 
     fn take(&mut self, byte: u8, output: &mut Vec<u8>) {
-        let is_first = self.position.advance(byte, self.place == Place::Torn);
-        let is_before_key = matches!(self.place, Place::FirstKey | Place::AfterBrace(_));
-        let is_key = is_before_key && self.take_first_key(byte, output);
-        if self.is_in_string {
-            return self.take_in_string(byte, output);
+        if self.doubt.is_none() {
+            if !self.scanner.is_in_doubt(byte) || self.waits == WAITS_MAX {
+                return self.scanner.take(byte, output);
+            }
+            let (before, waits) = (self.scanner.clone(), self.waits);
+            self.doubt =
+                Some(Doubt { before, bytes: Vec::new(), output: Vec::new(), waits }.into());
+            self.scanner.takes_values = true;
         }
-        let is_read = match self.place {
-            _ if is_key => true,
-            Place::Text => self.take_in_text(byte, output),
-            Place::AfterBracket(blanks) => self.take_after_bracket(byte, is_first, blanks, output),
-            Place::Torn => self.take_in_torn(byte, is_first, output),
-            Place::Record if is_first => self.take_first_in_record(byte, output),
-            _ => false,
-        };
-        if !is_read {
-            self.take_token(byte, output);
-        }
-        if !byte.is_ascii_whitespace() {
-            self.set_last(byte);
+        match self.take_in_doubt(byte) {
+            Some(Verdict::Value) => self.accept(output),
+            Some(Verdict::Record) => self.go_back(output),
+            None => {}
         }
     }
 
-    fn set_last(&mut self, byte: u8) {
-        (self.last, self.last_indent) = (byte, self.position.indent);
+    /// Takes a byte after the place in doubt, as if a value began there. Returns the verdict if there is one.
+    fn take_in_doubt(&mut self, byte: u8) -> Option<Verdict> {
+        let doubt = self.doubt.as_mut()?;
+        let is_after_record = self.scanner.is_between();
+        let may_go_on = self.scanner.may_go_on(byte);
+        doubt.bytes.push(byte);
+        self.scanner.take(byte, &mut doubt.output);
+        if !may_go_on {
+            return Some(Verdict::Record);
+        }
+        if is_after_record && !byte.is_ascii_whitespace() {
+            let goes_on = matches!(byte, b',' | b']');
+            return Some(if goes_on { Verdict::Value } else { self.verdict_at_end() });
+        }
+        if self.scanner.is_between() && !self.scanner.was_in_list() {
+            return Some(Verdict::Value);
+        }
+        (doubt.bytes.len() == WAITING_BYTES_MAX).then_some(Verdict::Record)
     }
 
-    /// Looks for the start of the next record at the start of a line, or for the end of its list. Returns
-    /// whether the byte is read.
-    fn take_first_in_record(&mut self, byte: u8, output: &mut Vec<u8>) -> bool {
-        let is_outer = self.position.indent <= self.record_indent;
-        if byte == b'{' && is_outer {
-            if self.may_be_value() {
-                self.first_key.begin();
-                self.place = Place::AfterBrace(self.position.indent);
-                return true;
-            }
-            self.cut_record(output);
-        }
-        if byte == b']' && is_outer && self.record_depth > 0 && !self.nesting.is_in_list() {
-            self.cut_record(output);
-        }
-        false
-    }
-
-    /// Whether a brace that begins a line can be a value in the record: after a key, or in a list. A value is
-    /// indented as far as its key.
-    fn may_be_value(&self) -> bool {
-        let is_value = match self.last {
-            b'[' | b':' => true,
-            b',' => self.nesting.is_in_list(),
-            _ => false,
-        };
-        is_value && self.last_indent <= self.position.indent
-    }
-
-    /// Ends a record that was cut off.
-    fn cut_record(&mut self, output: &mut Vec<u8>) {
-        output.push(b'\n');
-        self.nesting.cut_to(self.record_depth);
-        self.place = Place::Between;
-    }
-
-    fn take_token(&mut self, byte: u8, output: &mut Vec<u8>) {
-        let is_outside = self.place == Place::Between && self.nesting.depth() == 0;
-        match byte {
-            b' ' | b'\t' | b'\r' | b'\n' => return,
-            b'[' if is_outside => {
-                self.place = Place::AfterBracket(0);
-                self.nesting.open(byte);
-                return;
-            }
-            b'{' if self.place == Place::Between && self.is_around_records() => {
-                return self.begin_record(self.position.indent, output);
-            }
-            b'{' | b'[' => {
-                if self.place == Place::Between {
-                    self.lists.open(self.nesting.depth());
-                }
-                self.nesting.open(byte);
-            }
-            // One brace too many after a record.
-            b'}' if self.place == Place::Between && self.nesting.is_in_list() => {}
-            b'}' | b']' => self.nesting.close(byte),
-            b',' => self.lists.end_member(),
-            b'\xEF' | b'\xBB' | b'\xBF' => {}
-            // Inside a list it is an element that is no object, or a member beside the list.
-            _ if is_outside => self.place = Place::Text,
-            b'"' => {
-                self.is_in_string = true;
-                self.lists.begin_string();
-            }
-            _ => {}
-        }
-        if matches!(self.place, Place::Record | Place::Text) {
-            output.push(byte);
-        }
-        if self.place == Place::Record && self.nesting.depth() <= self.record_depth {
-            output.push(b'\n');
-            self.place = Place::Between;
-            self.first_key.end_record();
+    /// The verdict if the list does not go on after the record has ended. In a document the brackets at its end
+    /// may be those that a torn record lacks.
+    fn verdict_at_end(&self) -> Verdict {
+        match self.scanner.arrangement() {
+            Arrangement::Plain if self.scanner.is_between() => Verdict::Value,
+            _ => Verdict::Record,
         }
     }
 
-    /// Begins a record at its brace, in a line with so many blanks at its start.
-    fn begin_record(&mut self, indent: usize, output: &mut Vec<u8>) {
-        (self.record_depth, self.record_indent) = (self.nesting.depth(), indent);
-        self.nesting.open(b'{');
-        output.push(b'{');
-        self.place = Place::Record;
-        if self.first_key.is_unknown() {
-            self.first_key.begin();
-            self.place = Place::FirstKey;
-        }
+    /// Takes the object in doubt for a value.
+    fn accept(&mut self, output: &mut Vec<u8>) {
+        let Some(doubt) = self.doubt.take() else { return };
+        output.extend_from_slice(&doubt.output);
+        self.scanner.takes_values = false;
     }
 
-    /// Takes a byte of a record's first key, or of that of an object that may be the next record. Returns
-    /// whether it is read.
-    fn take_first_key(&mut self, byte: u8, output: &mut Vec<u8>) -> bool {
-        if self.first_key.read().is_empty() && byte.is_ascii_whitespace() {
-            return true;
-        }
-        let progress = self.first_key.take(byte);
-        if progress == KeyProgress::More {
-            return true;
-        }
-        let is_whole = progress == KeyProgress::Whole;
-        if let Place::AfterBrace(indent) = self.place {
-            if is_whole && self.first_key.is_next_record() {
-                self.cut_record(output);
-                self.begin_record(indent, output);
-            } else {
-                self.nesting.open(b'{');
-                output.push(b'{');
-            }
-        } else if is_whole {
-            self.first_key.set();
-        }
-        self.place = Place::Record;
-        output.extend_from_slice(self.first_key.read());
-        self.is_in_string = !is_whole && !self.first_key.read().is_empty();
-        is_whole
-    }
-
-    /// Whether an object here is a record.
-    fn is_around_records(&self) -> bool {
-        match self.arrangement {
-            Arrangement::Plain => self.nesting.depth() <= 1,
-            Arrangement::ListInObject => {
-                self.nesting.is_in_list() && self.lists.is_list(self.nesting.depth())
-            }
-        }
-    }
-
-    fn take_in_string(&mut self, byte: u8, output: &mut Vec<u8>) {
-        let is_in_record = self.place == Place::Record;
-        if is_in_record {
-            output.push(byte);
-        }
-        match byte {
-            b'\n' => {
-                (self.is_in_string, self.is_escaped) = (false, false);
-                if is_in_record {
-                    self.place = Place::Torn;
-                }
-            }
-            _ if self.is_escaped => self.is_escaped = false,
-            b'\\' => self.is_escaped = true,
-            b'"' => {
-                self.is_in_string = false;
-                self.set_last(byte);
-            }
-            _ if is_in_record => {}
-            _ => self.lists.take(byte),
-        }
-    }
-
-    fn take_in_text(&mut self, byte: u8, output: &mut Vec<u8>) -> bool {
-        output.push(byte);
-        if byte == b'\n' {
-            self.place = Place::Between;
-        }
-        true
-    }
-
-    /// Decides what a bracket begins. Returns whether the byte is read with it.
-    fn take_after_bracket(
-        &mut self,
-        byte: u8,
-        is_first: bool,
-        blanks: u8,
-        output: &mut Vec<u8>,
-    ) -> bool {
-        match byte {
-            b' ' | b'\t' => self.place = Place::AfterBracket(blanks.saturating_add(1)),
-            b'\r' | b'\n' => {}
-            b'{' | b']' => {
-                self.place = Place::Between;
-                return false;
-            }
-            _ => {
-                output.push(b'[');
-                self.nesting.cut_to(0);
-                if is_first {
-                    output.push(b'\n');
-                    self.place = Place::Between;
-                    return false;
-                }
-                output.resize(output.len() + usize::from(blanks), b' ');
-                output.push(byte);
-                self.place = Place::Text;
-            }
-        }
-        true
-    }
-
-    /// Looks for what follows a torn record. Returns whether the byte belongs to it, or is read.
-    fn take_in_torn(&mut self, byte: u8, is_first: bool, output: &mut Vec<u8>) -> bool {
-        let is_outer = is_first && self.position.indent <= self.record_indent;
-        let is_in_list = self.record_depth > 0;
-        match byte {
-            b'{' if is_outer => {}
-            b']' if is_outer && is_in_list => {}
-            b'"' | b'{' | b']' => return true,
-            _ if !is_first || self.position.indent > 0 => return true,
-            b'[' if !is_in_list => {}
-            _ => {
-                output.push(byte);
-                self.place = Place::Text;
-                self.nesting.cut_to(self.record_depth);
-                return true;
-            }
-        }
-        self.place = Place::Between;
-        self.nesting.cut_to(self.record_depth);
-        false
+    /// Takes the object in doubt for the next record.
+    fn go_back(&mut self, output: &mut Vec<u8>) {
+        let Some(doubt) = self.doubt.take() else { return };
+        self.scanner = doubt.before;
+        let waits = std::mem::replace(&mut self.waits, doubt.waits + 1);
+        let mut bytes = doubt.bytes.into_iter();
+        // The byte that ends the key of the record.
+        bytes.next().into_iter().for_each(|byte| self.scanner.take(byte, output));
+        bytes.for_each(|byte| self.take(byte, output));
+        self.waits = waits;
     }
 }
 
@@ -314,17 +134,13 @@ impl Decode for JsonRecordsDecoder {
     }
 
     fn finish(&mut self, output: &mut Vec<u8>) -> io::Result<()> {
-        match self.place {
-            Place::AfterBrace(_) => output.push(b'{'),
-            Place::AfterBracket(_) => output.extend_from_slice(b"["),
-            _ => {}
+        while self.doubt.is_some() {
+            match self.verdict_at_end() {
+                Verdict::Value => self.accept(output),
+                Verdict::Record => self.go_back(output),
+            }
         }
-        if matches!(self.place, Place::FirstKey | Place::AfterBrace(_)) {
-            output.extend_from_slice(self.first_key.read());
-        }
-        if !matches!(self.place, Place::Between | Place::Torn) {
-            output.push(b'\n');
-        }
+        self.scanner.finish(output);
         Ok(())
     }
 }

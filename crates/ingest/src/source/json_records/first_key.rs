@@ -5,14 +5,10 @@ const KEY_BYTES_MAX: usize = 64;
 
 /// The key with which the records of a file begin. It tells a record from an object inside one, where neither
 /// the indentation nor the place does.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct FirstKey {
     /// The key of the first record, as it is written, from its opening quote to the closing one.
     of_records: Option<Vec<u8>>,
-    /// Whether that record goes on.
-    is_in_first: bool,
-    /// Whether an object inside of it begins with the key too, so that it tells nothing.
-    is_ambiguous: bool,
     /// The part of an object's key that was read.
     read: Vec<u8>,
 }
@@ -58,19 +54,16 @@ impl FirstKey {
     /// Takes the key that was read for that of the records.
     pub(super) fn set(&mut self) {
         self.of_records = Some(self.read.clone());
-        self.is_in_first = true;
     }
 
-    /// Whether the key that was read, of an object that may be the next record or a part of this one, shows
-    /// that it is the next record.
-    pub(super) fn is_next_record(&mut self) -> bool {
-        let is_same = self.of_records.as_ref() == Some(&self.read);
-        self.is_ambiguous |= is_same && self.is_in_first;
-        is_same && !self.is_ambiguous
+    /// Whether the key that was read is that of the records.
+    pub(super) fn is_that_of_records(&self) -> bool {
+        self.of_records.as_ref() == Some(&self.read)
     }
 
-    /// Ends a record.
-    pub(super) fn end_record(&mut self) {
-        self.is_in_first = false;
+    /// Whether this byte, the next one, makes the key that of the records.
+    pub(super) fn is_ended_by(&self, byte: u8) -> bool {
+        let split = self.of_records.as_deref().and_then(<[u8]>::split_last);
+        split.is_some_and(|(last, start)| *last == byte && start == self.read)
     }
 }

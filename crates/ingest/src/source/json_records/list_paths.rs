@@ -28,7 +28,7 @@ const PATH_KEYS_MAX: usize = 2;
 const KEY_BYTES_MAX: usize = 16;
 
 /// Follows the keys of a document to its lists of records.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct ListPaths {
     /// The paths that begin with the keys of the open objects and lists, by their number: a bit for each.
     open: [u16; PATH_KEYS_MAX + 1],

@@ -13,7 +13,7 @@
 //!
 //! Blanks outside of strings are dropped, and so are the brackets and commas of the list and the members
 //! beside it, and elements that are no objects. Other text stays, on lines of its own: it is no record, and
-//! is counted as such. Nothing is kept but a key: a record of any length passes as it comes.
+//! is counted as such. Little is kept: a record of any length passes as it comes.
 //!
 //! The first bytes of the file tell how its records are arranged ([`Arrangement`]).
 //!
@@ -22,9 +22,10 @@
 //! A crash cuts a record off. It ends where a line ends inside a string, which JSON does not allow, or where
 //! another record begins: at a brace that begins a line, is indented no more than the record, and can be no
 //! value there. What is left of a torn record up to there is dropped with it. In a file without indentation
-//! such a brace can also be a value, in a list or after a key. Then the first key of the object decides
-//! ([`FirstKey`](first_key::FirstKey)): it is a record if all records begin with this key, and nothing in
-//! the first record does.
+//! such a brace can also be a value, in a list or after a key. It is one if the first key of the object is not
+//! that with which the records begin ([`FirstKey`](first_key::FirstKey)). Otherwise the rest of the record
+//! decides, up to a limit: a value is followed by what a value can be followed by, up to the end of the record
+//! ([`JsonRecordsDecoder`]).
 
 mod arrangement;
 mod decoder;
@@ -32,6 +33,7 @@ mod first_key;
 mod line_position;
 mod list_paths;
 mod nesting;
+mod scanner;
 #[cfg(test)]
 mod tests;
 

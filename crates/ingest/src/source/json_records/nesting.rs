@@ -1,7 +1,7 @@
 //! The brackets and braces around a place in JSON.
 
 /// The open brackets and braces. Of the innermost 64 it is known which they are.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Nesting {
     depth: usize,
     /// A bit for each of them, of which the lowest is the innermost: whether it is a bracket.

@@ -101,10 +101,22 @@ fn records_over_several_lines_need_no_indentation() {
             "{\"a\":[\n{\"b\":1},\n{\"c\":2}\n],\n\"d\":\n{\"e\":1}}\n{\"a\":1}\n",
             "{\"a\":[{\"b\":1},{\"c\":2}],\"d\":{\"e\":1}}\n{\"a\":1}\n",
         ),
-        // The first record shows that the key of the records tells nothing.
+        // Objects in a list that begin as the records do.
         (
             "{\"a\":1,\n\"b\":[\n{\"a\":2}\n]}\n{\"a\":3,\n\"b\":[\n{\"a\":4}]}\n",
             "{\"a\":1,\"b\":[{\"a\":2}]}\n{\"a\":3,\"b\":[{\"a\":4}]}\n",
+        ),
+        (
+            "{\"a\":1,\n\"b\":[]}\n{\"a\":3,\n\"b\":[\n{\"a\":4},\n{\"a\":5}],\n\"c\":6}\n{\"a\":7,\n\"b\":\n{\"a\":8}}\n",
+            "{\"a\":1,\"b\":[]}\n{\"a\":3,\"b\":[{\"a\":4},{\"a\":5}],\"c\":6}\n{\"a\":7,\"b\":{\"a\":8}}\n",
+        ),
+        (
+            "[\n{\"a\":1,\n\"b\":[\n]\n},\n{\"a\":2,\n\"b\":[\n{\"a\":[\n{\"a\":3}\n]\n}\n]\n}\n]\n",
+            "{\"a\":1,\"b\":[]}\n{\"a\":2,\"b\":[{\"a\":[{\"a\":3}]}]}\n",
+        ),
+        (
+            "{\"value\": [\n{\"a\":1},\n{\"a\":2,\n\"b\":[\n{\"a\":3}]}\n], \"n\": 1}",
+            "{\"a\":1}\n{\"a\":2,\"b\":[{\"a\":3}]}\n",
         ),
         ("[\n{\"a\":1,\n\"b\":2}\n,{\"a\":3}\n]\n", "{\"a\":1,\"b\":2}\n{\"a\":3}\n"),
         ("{\"a\":1,\n\"b\":[{\n}, {\n\"", "{\"a\":1,\"b\":[{},{\"\n"),
@@ -130,6 +142,19 @@ fn a_torn_record_without_indentation_loses_no_other() {
         (
             "[\n{\"a\":1,\n\"b\":2},\n{\"a\":1,\n\"b\":[\n{\n\"a\":2}\n]\n",
             "{\"a\":1,\"b\":2}\n{\"a\":1,\"b\":[\n{\"a\":2}\n",
+        ),
+        // The first record is torn, and others have values that begin as records do.
+        (
+            "{\"a\":1,\n\"b\":[\n{\"a\":2,\n\"b\":[\n{\"a\":3}]}\n{\"a\":4}\n",
+            "{\"a\":1,\"b\":[\n{\"a\":2,\"b\":[{\"a\":3}]}\n{\"a\":4}\n",
+        ),
+        (
+            "[\n{\"a\":1,\n\"b\":[\n{\"a\":2,\n\"b\":[\n{\"a\":3}]},\n{\"a\":4}\n]\n",
+            "{\"a\":1,\"b\":[\n{\"a\":2,\"b\":[{\"a\":3}]}\n{\"a\":4}\n",
+        ),
+        (
+            "{\"value\":[\n{\"a\":1,\n\"b\":[\n{\"a\":2},\n{\"a\":4}\n]}\n",
+            "{\"a\":1,\"b\":[\n{\"a\":2}\n{\"a\":4}\n",
         ),
         ("[\n{\"a\":1,\n\"b\":\n]\n[\n{\"a\":2}\n]\n", "{\"a\":1,\"b\":\n{\"a\":2}\n"),
         ("[\n{\"a\":[1,\n2},\n{\"a\":2}\n]\n", "{\"a\":[1,2}\n{\"a\":2}\n"),
@@ -215,6 +240,15 @@ fn other_files_pass_as_they_are() {
     }
 }
 
+#[test]
+fn torn_records_in_a_row_wait_for_each_other_twice_at_most() {
+    // Each of these braces may begin a value in the record before it.
+    let file = format!("{{\"a\":1,\n\"b\":2}}\n{}", "{\"a\":[\n".repeat(500_000));
+    let lines = decode(&file, 4_096);
+    assert_eq!(lines.lines().count(), 500_001);
+    assert!(lines.lines().skip(1).all(|line| line == "{\"a\":["));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -226,7 +260,7 @@ proptest! {
     ) {
         let records: Vec<serde_json::Value> = texts
             .iter()
-            .map(|text| serde_json::json!({"a": text, "b": {"c": [text, 1, null]}}))
+            .map(|text| serde_json::json!({"a": text, "b": {"c": [text, 1, null, {"a": text}]}}))
             .collect();
         let list = serde_json::Value::from(records.clone());
         let file = match style {
@@ -245,12 +279,18 @@ proptest! {
         texts in prop::collection::vec(any::<String>(), 2..6),
         is_list in any::<bool>(),
         is_indented in any::<bool>(),
+        has_values_like_records in any::<bool>(),
         torn in any::<prop::sample::Index>(),
         cut in any::<prop::sample::Index>(),
         piece in 1_usize..50,
     ) {
-        let record = |(number, text): (usize, &String)| {
-            serde_json::json!({"a": {"b": [text, {"c": text}, {}]}, "number": number, "z": [{}]})
+        let record = |(number, text): (usize, &String)| match has_values_like_records {
+            true => serde_json::json!(
+                {"a": text, "number": number, "y": [], "z": [{"a": 1}, {"a": [{"a": text}]}]}
+            ),
+            false => serde_json::json!(
+                {"a": {"b": [text, {"c": text}, {}]}, "number": number, "z": [{}]}
+            ),
         };
         let records: Vec<_> = texts.iter().enumerate().map(record).collect();
         let torn = 1 + torn.index(records.len() - 1);
