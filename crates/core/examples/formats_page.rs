@@ -212,7 +212,9 @@ text: otherwise a client could give the log another format with a user of severa
   object: `[{...}, {...}]`, objects with line feeds in them, indented or not, and lists in a member `records`,
   `events`, `logEvents`, `entries`, `value`, `results`, `data` or `logs`, in `hits.hits` of Elasticsearch's
   answers and in `log.entries` of a browser's HTTP archive. Members beside such a list are dropped. A record
-  that a crash cut off loses no other. They cannot be followed.
+  that a crash cut off loses no other. The rows of CloudWatch Logs Insights (`get-query-results`) become an
+  object each, and so do the lines of Loki (`query_range`), with the labels of their streams. None of these
+  can be followed.
 
 ## Keys and values in other forms
 
@@ -252,10 +254,12 @@ year after that day, and not after both that day and the file's last modificatio
 the name may mean something else. Otherwise it says that the year is that of the file's last change,
 which may be a copy: Weir takes the latest year that puts the time at most one day after the file's last
 modification, or after now for pipes and sockets. Of a rotated set (`syslog`, `syslog.1`, `syslog.2.gz`),
-given together or as a directory, each log ends before the next one begins, if that is
-earlier than its last change. A log with a 29 February between lines of the days around it, among its first
-256 KiB, is of the latest leap year before that. The report says both. Times without a zone are taken as UTC; so are those of a
-W3C log with `#Time Format: Local`, whose zone is not in the log.
+given together or as a directory, each log begins before the next one. If it does not by its own last change,
+it is of the latest year that lets it end by then, unless the two were written at the same time, as those of
+two processes: it begins while the next one goes on, and its own times stay in order. A log with a 29 February
+between lines of the days around it, among its first 256 KiB, is of the latest leap year before that. The
+report says both. Times without a zone are taken as UTC; so are those of a W3C log with
+`#Time Format: Local`, whose zone is not in the log.
 
 A report shows times, days and hours in the offset from UTC of the log's first time. If the requests have
 several offsets, as after the clocks were set forward, it looks for a zone that has all of them, first the

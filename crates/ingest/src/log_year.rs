@@ -11,8 +11,8 @@ use crate::clock::seconds_since_1970;
 pub struct LastTime {
     /// The time.
     pub at: SystemTime,
-    /// Whether it is the first time of the next log of a rotated set, and not that at which the log was
-    /// last written.
+    /// Whether it is a time of the next log of a rotated set, and not that at which the log was last
+    /// written.
     pub is_of_next_log: bool,
 }
 

@@ -10,6 +10,7 @@ use super::flate::FlateDecoder;
 use super::json_records::JsonRecordsDecoder;
 use super::lz4::Lz4Decoder;
 use super::packing::Packing;
+use super::query_answer::AnswerDecoder;
 use super::utf16::Utf16Decoder;
 use super::xz::XzDecoder;
 use super::zstd::ZstdDecoder;
@@ -44,6 +45,7 @@ pub(super) fn open_layer<'a>(
         Packing::JsonRecords(arrangement) => {
             Box::new(DecoderReader::new(stream, JsonRecordsDecoder::new(arrangement)))
         }
+        Packing::Answer(answer) => Box::new(DecoderReader::new(stream, AnswerDecoder::new(answer))),
     })
 }
 

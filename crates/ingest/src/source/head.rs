@@ -66,11 +66,6 @@ impl Head {
 
     /// The time of the first record that has one.
     pub fn first_time(&self, format: &FormatChoice) -> Option<Timestamp> {
-        self.first_dated(format).map(|(time, _)| time)
-    }
-
-    /// The same, and whether times of its format lack a year.
-    pub(super) fn first_dated(&self, format: &FormatChoice) -> Option<(Timestamp, bool)> {
         first_time_in(self.lines(), format, self.last_time)
     }
 
@@ -110,26 +105,24 @@ fn is_momentary(error: &io::Error) -> bool {
 /// The time of the first record that has one in these lines. Times without a year are
 /// dated relative to today.
 pub fn first_time(lines: &[u8], format: &FormatChoice) -> Option<Timestamp> {
-    first_time_in(lines, format, None).map(|(time, _)| time)
+    first_time_in(lines, format, None)
 }
 
 fn first_time_in(
     lines: &[u8],
     format: &FormatChoice,
     last_time: Option<LastTime>,
-) -> Option<(Timestamp, bool)> {
+) -> Option<Timestamp> {
     let format = match format {
         FormatChoice::Forced(format) | FormatChoice::Known { format, .. } => format.clone(),
         FormatChoice::Detect | FormatChoice::DetectWith(_) => detect_format(lines)?,
         FormatChoice::Unread => return None,
     };
-    let lacks_year = format.lacks_year();
     let mut reader = LogReader::new(with_year(format, last_time));
-    let time = Lines::new(lines).find_map(|line| {
+    Lines::new(lines).find_map(|line| {
         reader.read(line.bytes, |_, outcome| match outcome {
             LineOutcome::Record(record) => record.time,
             _ => None,
         })
-    });
-    Some((time?, lacks_year))
+    })
 }

@@ -31,7 +31,7 @@ pub enum Input {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputFile {
     path: PathBuf,
-    /// The first time of the log that goes on after it, if that is earlier than its last change.
+    /// The first or the last time of the log that goes on after it, if that tells its years.
     next_log: Option<SystemTime>,
 }
 
@@ -105,13 +105,20 @@ impl Input {
         metadata.is_file().then(|| metadata.modified().ok()).flatten()
     }
 
-    /// Notes the first time of the log that goes on after this one, unless this one was last written
-    /// before.
-    pub(super) fn set_next_log(&mut self, first: SystemTime) {
-        let is_earlier = self.written().is_some_and(|written| first < written);
-        if let (true, Self::File(file)) = (is_earlier, self) {
-            file.next_log = Some(first);
+    /// Notes a time of the log that goes on after this one, which no line of this one is much later than.
+    pub(super) fn set_next_log(&mut self, at: SystemTime) {
+        if let Self::File(file) = self {
+            file.next_log = Some(at);
         }
+    }
+
+    /// The last bytes of a file that is not packed; `None` for every other input.
+    pub(super) fn plain_tail(&self, bytes: u64) -> Option<Vec<u8>> {
+        let PlainBytes::File(reads) = self.open_plain().ok()??.bytes else { return None };
+        let offset = self.bytes_total()?.saturating_sub(bytes);
+        let mut tail = Vec::new();
+        reads.reader(offset).take(bytes).read_to_end(&mut tail).ok()?;
+        Some(tail)
     }
 
     /// Whether this input is the file with this metadata, under any name. Always false for pipes

@@ -3,6 +3,7 @@
 use super::compression::{Compression, compression_of};
 use super::cri::is_cri;
 use super::json_records::Arrangement;
+use super::query_answer::Answer;
 use super::utf16::ByteOrder;
 
 /// One layer of encoding of a stream.
@@ -15,6 +16,8 @@ pub(super) enum Packing {
     Cri,
     /// JSON whose records are not one on each line.
     JsonRecords(Arrangement),
+    /// The answer of a program to a query for lines.
+    Answer(Answer),
 }
 
 impl Packing {
@@ -24,12 +27,13 @@ impl Packing {
         compression
             .or_else(|| ByteOrder::of(first_bytes).map(Self::Utf16))
             .or_else(|| is_cri(first_bytes).then_some(Self::Cri))
+            .or_else(|| Answer::of(first_bytes).map(Self::Answer))
             .or_else(|| Arrangement::of(first_bytes).map(Self::JsonRecords))
     }
 
     /// Whether the bytes of the layer are lines of text, and so are the bytes inside it.
     pub(super) fn is_text(self) -> bool {
-        matches!(self, Self::Cri | Self::JsonRecords(_))
+        matches!(self, Self::Cri | Self::JsonRecords(_) | Self::Answer(_))
     }
 
     /// The name, for messages.
@@ -39,6 +43,7 @@ impl Packing {
             Self::Utf16(_) => "UTF-16",
             Self::Cri => "container runtime",
             Self::JsonRecords(_) => "JSON over lines",
+            Self::Answer(_) => "JSON of an answer",
         }
     }
 }
