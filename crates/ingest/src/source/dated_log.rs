@@ -72,19 +72,17 @@ impl DatedLog {
         let Some(next_last) = next.last_time else { return };
         let of_next = LastTime { at: next_last.at, is_of_next_log: true };
         let is_earlier = |last: LastTime| self.last_time.is_some_and(|own| last.at < own.at);
-        let mut last_time = self.last_time;
-        // Its own last change, unless that is the change of a copy.
-        if is_earlier(of_next) && self.first_by(Some(of_next)) != Some(self.first_ns) {
-            last_time = Some(of_next);
-        }
-        let Some(first_ns) = self.first_by(last_time) else { return };
-        if first_ns >= next.first_ns
-            && !self.is_beside(next, (first_ns, last_time))
-            && let Some(at) = system_time(next.first_ns)
-            && is_earlier(at.into())
-        {
-            last_time = Some(LastTime { at, is_of_next_log: true });
-        }
+        // A last change that is later may be that of a copy.
+        let earlier = if is_earlier(of_next) { Some(of_next) } else { self.last_time };
+        let Some(first_ns) = self.first_by(earlier) else { return };
+        let is_before = first_ns < next.first_ns || self.is_beside(next, (first_ns, earlier));
+        let of_first = system_time(next.first_ns).map(|at| LastTime { at, is_of_next_log: true });
+        let last_time = match of_first.filter(|last| !is_before && is_earlier(*last)) {
+            Some(of_first) => Some(of_first),
+            // Its own last change tells the same.
+            None if first_ns == self.first_ns => self.last_time,
+            None => earlier,
+        };
         let Some(first_ns) = self.first_by(last_time) else { return };
         (self.first_ns, self.last_time) = (first_ns, last_time);
         if let Some(last) = last_time.filter(|last| last.is_of_next_log) {
