@@ -24,7 +24,7 @@ use crate::source::decode::Decode;
 const WAITING_BYTES_MAX: usize = BlockLimits::LINE_BYTES_MAX;
 
 /// How often bytes may wait again after they did, so that torn records in a row do not wait for each other.
-const WAITS_MAX: u8 = 2;
+const WAITS_MAX: u8 = 8;
 
 /// Writes a record on each line.
 #[derive(Debug)]
