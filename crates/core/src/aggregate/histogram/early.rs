@@ -170,6 +170,7 @@ mod tests {
         assert_eq!((histogram.left_out(), histogram.buckets().count()), (0, 3));
         let (one, other) = histogram.aligned(&of(&[WEB_S]));
         assert_eq!((one.step_s(), other.step_s()), (1, 1));
-        assert_eq!((one.buckets().count(), one.left_out()), (1, 2));
+        assert_eq!((one.buckets().count(), one.left_out()), (3, 0));
+        assert_eq!(one.in_part_of(&other).buckets().count(), 1);
     }
 }
