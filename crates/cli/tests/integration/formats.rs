@@ -1,8 +1,6 @@
 //! `--format` and `weir formats`: notations of other programs, names that are not known, and logs
 //! that no known format fits.
 
-use std::time::{Duration, SystemTime};
-
 use crate::support::{Folder, run, text};
 use serde_json::Value;
 
@@ -315,43 +313,6 @@ fn the_year_of_lines_without_one_is_stated_or_in_the_name() {
 }
 
 #[test]
-fn each_log_of_a_rotated_set_ends_before_the_next_begins() {
-    let folder = Folder::new();
-    let line = |time: &str| {
-        format!(
-            "{time} web kernel: [1.5] [UFW BLOCK] IN=eth0 OUT= SRC=192.0.2.7 DST=192.0.2.1 LEN=40 \
-             PROTO=TCP SPT=1 DPT=2\n"
-        )
-    };
-    // As after a copy: all were written at the same time, on 20 December 2026.
-    let copied = SystemTime::UNIX_EPOCH + Duration::from_secs(1_797_724_800);
-    for (name, times) in [
-        ("kern.log", ["Jan  2 10:00:00", "Jan  3 10:00:00"]),
-        ("kern.log.1", ["Nov 30 10:00:00", "Jan  1 10:00:00"]),
-        ("kern.log.2", ["Nov 29 10:00:00", "Nov 30 09:00:00"]),
-        ("kern.log.10", ["Feb  1 10:00:00", "Feb  2 09:00:00"]),
-    ] {
-        let log = folder.file(name, times.map(line).concat().as_bytes());
-        let file = std::fs::File::options().append(true).open(log).expect("a log");
-        file.set_modified(copied).expect("a time");
-    }
-    let report = |names: &[&str]| {
-        let logs: Vec<_> = names.iter().map(|name| folder.path(name)).collect();
-        let logs: Vec<&str> = logs.iter().map(|path| text(path)).collect();
-        let printed = run([&["report", "--json"], &logs[..]].concat()).stdout;
-        let report: Value = serde_json::from_str(&printed).expect("JSON");
-        report["time"].clone()
-    };
-    let all = report(&["kern.log.1", "kern.log", "kern.log.10", "kern.log.2"]);
-    assert_eq!(all["first"], "2025-02-01T10:00:00Z");
-    assert_eq!(all["last"], "2026-01-03T10:00:00Z");
-    // The newest has only its last change, which was in the same year.
-    assert_eq!(all["year_from"], "written");
-    // Alone, it has its last change, and its lines are of the wrong years.
-    assert_eq!(report(&["kern.log.1"])["last"], "2026-11-30T10:00:00Z");
-}
-
-#[test]
 fn a_line_of_1970_makes_no_steps_of_a_year() {
     let folder = Folder::new();
     let line = |time: &str| {
@@ -370,6 +331,19 @@ fn a_line_of_1970_makes_no_steps_of_a_year() {
     assert!(
         shown.contains("Requests per second, times in UTC; 1 of a time before 1990 is left out"),
         "{shown}"
+    );
+    // So have they, if a condition chooses no others.
+    let early = line("01/Jan/1970:00:00:05").replace(" 200 ", " 404 ");
+    let lines = [line(times[0]), early, line(times[2])].concat();
+    let log = folder.file("mixed.log", lines.as_bytes());
+    let printed = run(["report", "--json", "--where", "status=404", text(&log)]).stdout;
+    let report: Value = serde_json::from_str(&printed).expect("JSON");
+    let histogram = &report["histogram"];
+    let start = histogram["buckets"][0]["start"].as_str().expect("a time");
+    assert!(start.starts_with("1970-01-01T00:00:0"), "{histogram}");
+    assert_eq!(
+        (&histogram["left_out"], &histogram["buckets"][0]["count"]),
+        (&Value::Null, &1.into())
     );
     // A log of nothing else has its own buckets.
     let log = folder.file("old.log", line("01/Jan/1970:00:00:05").as_bytes());

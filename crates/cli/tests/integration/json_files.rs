@@ -97,6 +97,44 @@ fn a_record_is_found_wherever_exports_put_it() {
 }
 
 #[test]
+fn the_lines_of_answers_to_queries_are_read() {
+    let folder = Folder::new();
+    let insights = json!({
+        "results": [
+            [
+                {"field": "@timestamp", "value": "2025-12-17 09:03:05.000"},
+                {"field": "@message", "value": LINE},
+                {"field": "@logStream", "value": "web-1"}
+            ],
+            [{"field": "@timestamp", "value": "2025-12-17 09:03:06.000"}, {"field": "@message", "value": LINE}]
+        ],
+        "statistics": {"recordsMatched": 2.0},
+        "status": "Complete"
+    });
+    let quoted = json!(LINE);
+    let loki = format!(
+        r#"{{"status":"success","data":{{"resultType":"streams","result":[{{"stream":{{"app":"web"}},"values":[["1765962185000000000",{quoted}],["1765962186000000000",{quoted}]]}}],"stats":{{}}}}}}"#
+    );
+    for (name, content) in [
+        ("insights.json", insights.to_string()),
+        ("insights-pretty.json", format!("{insights:#}\n")),
+        ("loki.json", loki),
+    ] {
+        let found = records(&folder, name, &content);
+        assert_eq!(found.len(), 2, "{name}");
+        for record in &found {
+            assert_eq!(record["client"], "192.0.2.7", "{name}");
+            assert_eq!(record["status"], "404", "{name}");
+            let time = record["time"].as_str().unwrap_or_default();
+            assert!(time.starts_with("2025-12-17T09:03:01"), "{name}: {record}");
+        }
+        let is_loki = name == "loki.json";
+        let (key, value) = if is_loki { ("app", "web") } else { ("logStream", "web-1") };
+        assert_eq!(found[0][key], value, "{name}");
+    }
+}
+
+#[test]
 fn sequences_of_objects_are_read() {
     let folder = Folder::new();
     let entry = json!({"MESSAGE": LINE, "_HOSTNAME": "web1"});

@@ -50,6 +50,7 @@ mod proxied_cases;
 mod python_jobs;
 mod recording_backend;
 mod report;
+mod rotated_sets;
 mod rule_cases;
 mod rule_extremes;
 mod rules;
