@@ -171,10 +171,12 @@ impl AnswerDecoder {
                     _ => {}
                 }
             }
-            Answer::Loki if is_whole && self.is_at(5, 5, b"stream") => {
-                if self.labels.len() + self.key.len() + text.len() < LABEL_BYTES_MAX {
-                    add_member(&mut self.labels, &self.key, &text);
-                }
+            Answer::Loki
+                if is_whole
+                    && self.is_at(5, 5, b"stream")
+                    && self.labels.len() + self.key.len() + text.len() < LABEL_BYTES_MAX =>
+            {
+                add_member(&mut self.labels, &self.key, &text);
             }
             Answer::Loki if self.is_at(6, 5, b"values") => {
                 if let (true, Some(name)) =
