@@ -149,8 +149,7 @@ impl Waiting {
 
     /// Waits until it has taken over and answers.
     fn taken_over(&mut self) {
-        let line = self.gateway.line(" take");
-        assert!(line.contains("has taken over"), "{line}");
+        let line = self.gateway.line(" has taken over");
         let next = line.split(' ').nth(2).and_then(|it| it.parse::<u32>().ok());
         self.gateway.processes.0.push(next.expect("its number"));
         request(&mut None, self.gateway.address, false).expect("an answer");
