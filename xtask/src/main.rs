@@ -36,7 +36,8 @@ cargo xtask dependencies    licences, versions, sources and known vulnerabilitie
 cargo xtask dist [TARGET...]
                             a release in target/dist: archives, a package for Debian, checksums;
                             two builds of a commit are equal
-cargo xtask dist check      installs, upgrades, removes and purges the package on a clean Debian
+cargo xtask dist check [--binary FILE]
+                            installs, upgrades, removes and purges the package on a clean Debian
 cargo xtask wasm            checks that core compiles for WebAssembly
 cargo xtask types           writes web/src/generated from crates/view
 cargo xtask formats         writes docs/formats.md from the files of the known formats

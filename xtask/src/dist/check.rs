@@ -1,7 +1,7 @@
 //! Installs the package on a clean Debian: a folder that debootstrap fills and chroot enters.
 //!
-//! `cargo xtask dist check` needs root, debootstrap and systemd-analyze. It uses the package that
-//! `cargo xtask dist` has made, and a second one of a later version with the same program.
+//! `cargo xtask dist check` needs root, debootstrap and systemd-analyze. It uses the program that
+//! `cargo xtask dist` has made, or another one, and makes packages of two versions with it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -32,8 +32,16 @@ const USERS: [&str; 4] = ["etc/passwd", "etc/group", "etc/shadow", "etc/gshadow"
 /// # Errors
 /// If a step fails, or leaves something behind.
 pub(super) fn run(arguments: &[&str]) -> Outcome {
-    if !arguments.is_empty() {
-        return Err("`dist check` takes no arguments".into());
+    let dist = folder()?;
+    let version = env!("CARGO_PKG_VERSION");
+    let program = match arguments {
+        [] => dist.join(format!("staged/weir-{version}-{}/weir", TARGETS[0].name)),
+        ["--binary", path] => PathBuf::from(path),
+        _ => return Err("write `dist check [--binary FILE]`".into()),
+    };
+    if !program.exists() {
+        let path = program.display();
+        return Err(format!("{path} does not exist; run `cargo xtask dist` first").into());
     }
     let programs = ["debootstrap", "systemd-analyze", "chroot", "dpkg-deb"];
     if let Some(program) = programs.iter().find(|program| !is_installed(program)) {
@@ -44,30 +52,26 @@ pub(super) fn run(arguments: &[&str]) -> Outcome {
         println!("skipped: the package, because only root can enter another root");
         return Ok(());
     }
-    let commit = Commit::current()?;
-    let packages = [package(&commit.version)?, later_package(&commit)?];
-    let debian = Debian::fresh(&folder()?.join("debian"))?;
-    debian.check(&packages, &commit)
+    let packages = [version.to_owned(), format!("{version}+later")];
+    let packages = [package(&program, &packages[0])?, package(&program, &packages[1])?];
+    let debian = Debian::fresh(&dist.join("debian"))?;
+    let says = output_of(Command::new(&program).arg("version"))?;
+    debian.check(&packages, &says)
 }
 
-/// The package that was made.
-fn package(version: &str) -> Outcome<PathBuf> {
-    let path = folder()?.join(format!("weir_{version}_amd64.deb"));
-    let bytes = fs::metadata(&path)
-        .map_err(|error| format!("{}: {error}; run `cargo xtask dist` first", path.display()))?
-        .len();
+/// Makes a package of a version.
+fn package(program: &Path, version: &str) -> Outcome<PathBuf> {
+    let commit = Commit::current()?;
+    let parts = Parts { program, own: program, commit: &commit, target: &TARGETS[0] };
+    let dist = folder()?.join("check");
+    fs::create_dir_all(&dist)?;
+    let path = deb::make(&parts, version, &dist)?;
+    let bytes = fs::metadata(&path)?.len();
+    println!("{}: {bytes} bytes", path.display());
     match bytes <= BYTES_MAX {
         true => Ok(path),
-        false => Err(format!("{} has {bytes} bytes, more than {BYTES_MAX}", path.display()).into()),
+        false => Err(format!("{} has more than {BYTES_MAX} bytes", path.display()).into()),
     }
-}
-
-/// A package of the same program that has a later version.
-fn later_package(commit: &Commit) -> Outcome<PathBuf> {
-    let dist = folder()?;
-    let program = dist.join(format!("staged/weir-{}-{}/weir", commit.version, TARGETS[0].name));
-    let parts = Parts { program: &program, own: &program, commit, target: &TARGETS[0] };
-    deb::make(&parts, &format!("{}+later", commit.version), &dist)
 }
 
 /// The root of another system.
@@ -88,12 +92,11 @@ impl Debian {
         Ok(Self { root })
     }
 
-    fn check(&self, [package, later]: &[PathBuf; 2], commit: &Commit) -> Outcome {
+    fn check(&self, [package, later]: &[PathBuf; 2], says: &str) -> Outcome {
         let before = self.files()?;
         let [name, later] = [self.take(package)?, self.take(later)?];
         self.dpkg(&["--install", &name])?;
-        let expected = format!("weir {} ({})\n", commit.version, commit.name);
-        self.expect(&["weir", "version"], &expected)?;
+        self.expect(&["weir", "version"], says)?;
         self.expect(&["stat", "-c", "%U:%G %a", "/etc/weir/gateway.toml"], "root:weir 640\n")?;
         self.verify_units()?;
         self.serve()?;
@@ -103,8 +106,8 @@ impl Debian {
         let own = "WEIR_OPTIONS=\"--memory 64MiB\"\n";
         fs::write(self.root.join("etc/default/weir"), own)?;
         self.dpkg(&["--install", &later])?;
-        let version = format!("{}+later", commit.version);
-        self.expect(&["dpkg-query", "--show", "--showformat=${Version}", "weir"], &version)?;
+        let version = concat!(env!("CARGO_PKG_VERSION"), "+later");
+        self.expect(&["dpkg-query", "--show", "--showformat=${Version}", "weir"], version)?;
         self.expect(&["cat", "/etc/default/weir"], own)?;
 
         self.dpkg(&["--remove", "weir"])?;
@@ -134,7 +137,8 @@ impl Debian {
             let text = text.replace("/usr/bin/weir", &program.to_string_lossy());
             let copy = folder()?.join(unit);
             fs::write(&copy, text)?;
-            let output = Command::new("systemd-analyze").arg("verify").arg(&copy).output()?;
+            let output =
+                Command::new("systemd-analyze").args(["verify", "--man=no"]).arg(&copy).output()?;
             // The user is one of the other root, too.
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             if !said.trim().is_empty() {

@@ -78,8 +78,11 @@ fn paths(
 
 /// Reads a file; returns `None` if there is none.
 fn read_file(path: &PathBuf) -> io::Result<Option<String>> {
+    // In a folder that may not be entered, such as the home of the user who has started sudo, there is
+    // nothing for this user.
     let is_absent = |error: &io::Error| {
-        matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+        use io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
+        matches!(error.kind(), NotFound | NotADirectory | PermissionDenied)
     };
     match std::fs::metadata(path) {
         Err(error) if is_absent(&error) => return Ok(None),
