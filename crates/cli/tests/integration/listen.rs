@@ -35,6 +35,8 @@ fn listen_with_notices(addresses: &[&str]) -> (Served, String, Vec<String>, Noti
     };
     let names = addresses.iter().map(name).collect();
     let page = page(&mut child);
+    let memory = stderr.next().expect("a line").expect("UTF-8");
+    assert!(memory.contains("the data may take"), "{memory}");
     (Served(child), page, names, stderr)
 }
 
