@@ -294,7 +294,9 @@ fn is_of_value(kind: ErrorKind) -> bool {
 
 /// A value as a file has it.
 fn literal(value: &str) -> String {
-    if matches!(value, "true" | "false") || value.parse::<i64>().is_ok() {
+    // A number with a sign or zeros in front is a text in TOML.
+    let is_number = value.parse::<i64>().is_ok_and(|number| number.to_string() == value);
+    if matches!(value, "true" | "false") || is_number {
         return value.to_owned();
     }
     let mut text = String::from("\"");

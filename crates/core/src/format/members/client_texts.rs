@@ -56,8 +56,9 @@ impl<'a> ClientTexts<'a> {
     pub(super) fn add(&mut self, order: &[usize], sample: &MemberSample) {
         for member in sample.members.iter().skip(self.members.len()) {
             let entry = self.program.entry_of(&member.path);
+            // What an unknown key holds may be a client's, such as a cookie.
             let is_client_text =
-                entry.is_some_and(|entry| self.program.entries()[entry].is_client_text());
+                entry.is_none_or(|entry| self.program.entries()[entry].is_client_text());
             let place = Place { entry, is_client_text, is_in_front: false, records: 0 };
             self.members.push(place);
         }
