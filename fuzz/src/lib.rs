@@ -17,6 +17,7 @@ mod http2;
 mod packed;
 mod proxy;
 mod rules;
+mod saved;
 mod streams;
 mod structured;
 mod tokens;
@@ -38,6 +39,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("definitions", formats::definitions),
     ("catalog", formats::catalog),
     ("exports", exports::exports),
+    ("saved", saved::saved),
     ("conditions", rules::conditions),
     ("rules", rules::rules),
     ("structured", structured::structured),

@@ -19,6 +19,7 @@ use crate::mistype;
 use crate::outcome;
 use crate::report::ReportArguments;
 use crate::rules::RulesArguments;
+use crate::save::SaveArguments;
 use crate::serve::ServeArguments;
 use crate::top::TopArguments;
 use crate::version::{VERSION, VersionArguments};
@@ -55,6 +56,8 @@ Examples:
   weir count --by status access.log  how many requests have each value
   weir export --output access.parquet access.log
                                      the records as Parquet, CSV or JSON lines
+  weir save logs.weir access.log     the records as a data set, which the page and the report
+                                     open at once
   weir rules --rule limits.conf access.log
                                      which requests a rate limit would reject
   weir top --admin 127.0.0.1:9464    what flows through a running weir
@@ -70,6 +73,7 @@ pub(crate) enum Command {
     Grep(GrepArguments),
     Count(CountArguments),
     Export(ExportArguments),
+    Save(SaveArguments),
     Listen(ListenArguments),
     Gateway(GatewayArguments),
     Rules(RulesArguments),

@@ -28,6 +28,8 @@ mod output_file;
 mod process_log;
 mod report;
 mod rules;
+mod save;
+mod saved;
 mod scan;
 mod serve;
 mod sources;
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         Some(Command::Report(arguments)) => report::run(&arguments),
         Some(Command::Grep(arguments)) => grep::run(&arguments),
         Some(Command::Count(arguments)) => count::run(&arguments),
+        Some(Command::Save(arguments)) => save::run(&arguments),
         Some(Command::Export(arguments)) => export::run(&arguments),
         Some(Command::Listen(arguments)) => listen::run(&arguments),
         Some(Command::Gateway(arguments)) => gateway::run(&arguments),

@@ -19,6 +19,7 @@ use weir_ingest::{
 use crate::display::safe;
 use crate::messages::say_all;
 use crate::outcome::{Failure, say};
+use crate::saved::is_saved;
 
 /// Returns the inputs that the command line names, before directories are searched.
 ///
@@ -42,10 +43,16 @@ pub(crate) fn inputs(files: &[PathBuf]) -> Result<Vec<Input>, Failure> {
 /// the order of their times. Also returns complaints about files that are left out.
 pub(crate) fn find(inputs: &[Input], format: &FormatChoice) -> (Vec<Input>, Vec<Complaint>) {
     let (inputs, faults) = find_inputs(inputs, format);
+    let (saved, inputs): (Vec<_>, Vec<_>) =
+        inputs.into_iter().partition(|input| matches!(input, Input::File(path) if is_saved(path)));
     if let (FormatChoice::Forced(format), Some(input)) = (format, inputs.first()) {
         say_absent_keys(format, input);
     }
-    (inputs, complaints(faults))
+    let sentence = "is a saved data set, which has no lines; show it with weir FILE or weir report \
+                    FILE, or name the logs that it was made of";
+    let no_lines =
+        saved.iter().map(|input| Complaint { name: input.name(), sentence: sentence.to_owned() });
+    (inputs, complaints(faults).into_iter().chain(no_lines).collect())
 }
 
 /// Names the keys of a definition that the first input does not have: a misspelled key would only be a field
@@ -119,16 +126,6 @@ pub(crate) fn read_all(
     threads: usize,
 ) -> Vec<Complaint> {
     complaints(read_inputs(pipeline, inputs, format, threads))
-}
-
-/// Reads all inputs. Errors are not reported.
-pub(crate) fn read_quietly(
-    pipeline: &Pipeline,
-    inputs: &[Input],
-    format: &FormatChoice,
-    threads: usize,
-) {
-    read_inputs(pipeline, inputs, format, threads);
 }
 
 /// Reads all inputs, and the lines that are appended to plain files, until the pipeline ends. Files

@@ -35,13 +35,18 @@ impl Withheld {
     }
 
     /// Prints that the file of that name was not written, why, and what to do. `to_stdout` is the
-    /// option that writes what could be read to standard output.
-    pub(crate) fn say(self, name: &str, to_stdout: &str) {
+    /// option that writes what could be read to standard output, if there is one.
+    pub(crate) fn say(self, name: &str, to_stdout: Option<&str>) {
         let name = safe(name);
+        let or_stdout = |what: &str| match to_stdout {
+            Some(option) => format!(", or write {what} to standard output with {option}"),
+            None => String::new(),
+        };
         match self {
             Self::NotWhole => say(format_args!(
                 "{name}: was not written, because a log could not be read to its end; leave out \
-                 that log, or write what can be read to standard output with {to_stdout}"
+                 that log{}",
+                or_stdout("what can be read")
             )),
             Self::NoRecords => say(format_args!(
                 "{name}: was not written, because no line matches a format; name other logs, or \
@@ -49,7 +54,8 @@ impl Withheld {
             )),
             Self::LacksValues => say(format_args!(
                 "{name}: was not written, because values are missing; export fewer records at a time \
-                 with --where, or write what there is to standard output with {to_stdout}"
+                 with --where{}",
+                or_stdout("what there is")
             )),
         }
     }

@@ -96,7 +96,8 @@ pub use aggregate::{
 };
 pub use block::{Block, BlockCutter, BlockLimits, leading_nuls};
 pub use column::{
-    ABSENT, Codes, ColumnRef, Numbers, OffsetDays, REMAINDER, RowBits, Segment, Selection, Times,
+    ABSENT, Codes, ColumnParts, ColumnRef, Numbers, OffsetDays, REMAINDER, RowBits, Segment,
+    SegmentParts, Selection, Times,
 };
 pub use field::{ColumnKind, Field, Unit};
 pub use filter::{
@@ -107,11 +108,11 @@ pub use filter::{
 };
 pub use format::{
     BlockFormats, Candidate, ClientChoice, CompanionSearch, Detection, FollowedFormat, Format,
-    FormatChoice, FormatError, FormatFinding, FormatNotes, FormatSpan, FormatTracker, LineDetector,
-    LineMismatch, LineOptions, LineOutcome, LineParser, LogReader, Mismatch, RecordLayout,
-    SuggestedFormat, TextKind, TrackerOptions, Wrapper, YearOrigin, YearReference, absent_keys,
-    detect, detect_format, format_by_name, format_notes, known_formats, suggest_format, try_format,
-    with_log_year,
+    FormatChoice, FormatDescription, FormatError, FormatFinding, FormatNotes, FormatSpan,
+    FormatTracker, FormatTraits, LineDetector, LineMismatch, LineOptions, LineOutcome, LineParser,
+    LogReader, Mismatch, RecordLayout, SuggestedFormat, TextKind, TrackerOptions, Wrapper,
+    YearOrigin, YearReference, absent_keys, detect, detect_format, format_by_name, format_notes,
+    known_formats, suggest_format, try_format, with_log_year,
 };
 pub use line::{Line, Lines};
 pub use read::{BlockReader, LeftLines, ReadBlock, ResolvedBlock, UnparsedLine};
@@ -126,6 +127,6 @@ pub use value::{
     parse_go_duration_ns, parse_rfc3339, parse_size, push_decimal, push_seconds, status_class,
 };
 pub use values::{
-    DecidedIds, Dictionary, FrequentItems, LateValues, LiveIds, PendingSegment, PendingSweep,
-    Sweep, Values,
+    ColumnState, DecidedIds, Dictionary, FrequentItems, LateValues, LiveIds, PendingSegment,
+    PendingSweep, StoredValueError, Sweep, Values,
 };

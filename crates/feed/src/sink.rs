@@ -56,7 +56,7 @@ impl PipelineSink {
     /// Opens a source with this name.
     pub fn new(pipeline: &Pipeline, name: &str, format: FormatChoice) -> Self {
         // Any program that can reach the listener may have sent the first line.
-        let writer = pipeline.open(SourceOptions::new(name, format).watch_drift());
+        let writer = pipeline.open(SourceOptions::new(name, format).watch_drift().keep());
         let progress = writer.progress().clone();
         progress.set_phase(Phase::Listening);
         Self { writer: Mutex::new(writer), progress, data: pipeline.data().clone() }

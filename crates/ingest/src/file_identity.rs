@@ -18,6 +18,11 @@ impl FileIdentity {
         Self { number: file_number(metadata), created: metadata.created().ok() }
     }
 
+    /// Returns the device and the number of the file on it, if the system has such numbers.
+    pub(crate) fn number(&self) -> Option<(u64, u64)> {
+        self.number
+    }
+
     /// Returns the identity of the regular file at a path, if there is one.
     pub(crate) fn at(path: &Path) -> Option<Self> {
         fs::metadata(path).ok().filter(Metadata::is_file).map(|metadata| Self::of(&metadata))

@@ -29,6 +29,18 @@ struct FilePart {
     file_end: Option<u64>,
 }
 
+/// How far a file was read.
+#[derive(Debug)]
+pub(crate) struct FileEnd {
+    pub(crate) file: PlainFile,
+    /// The offset in the source at which its last part begins.
+    pub(crate) source_start: u64,
+    /// The offset in the file at which that part begins.
+    pub(crate) file_start: u64,
+    /// The offset in the file up to which it was read.
+    pub(crate) position: u64,
+}
+
 impl FileParts {
     /// Records that the bytes of the source from `start` on are those of the file from `file_start`
     /// on. Drops the oldest part if there are too many.
@@ -48,6 +60,25 @@ impl FileParts {
             self.parts.remove(0);
         }
         self.parts.push(FilePart { start, file: file.clone(), file_start, file_end: None });
+    }
+
+    /// Returns how far each file was read when so many bytes of the source were counted. A file that
+    /// was truncated since is left out.
+    pub(crate) fn ends(&self, bytes_read: u64) -> Vec<FileEnd> {
+        let mut ends: Vec<FileEnd> = Vec::new();
+        for (number, part) in self.parts.iter().enumerate() {
+            if part.start > bytes_read || part.file_start == u64::MAX {
+                continue;
+            }
+            let next = self.parts.get(number + 1).map_or(u64::MAX, |next| next.start);
+            // The last line of a file may have got a line feed that the file does not have.
+            let end = next.min(bytes_read).min(part.file_end.unwrap_or(u64::MAX));
+            let position = part.file_start + end.saturating_sub(part.start);
+            ends.retain(|known| known.file != part.file);
+            let (source_start, file_start) = (part.start, part.file_start);
+            ends.push(FileEnd { file: part.file.clone(), source_start, file_start, position });
+        }
+        ends
     }
 
     /// Returns the number of parts.

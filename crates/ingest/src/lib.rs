@@ -42,6 +42,7 @@ mod progress;
 mod queue;
 mod scan;
 mod source;
+mod state;
 mod writer;
 
 pub use allowed_memory::{AllowedMemory, MemoryLimiter};
@@ -69,5 +70,7 @@ pub use source::{
     find_inputs, first_time, is_identified, is_packed, read_inputs, read_packed_file, read_stream,
     read_upload, with_year,
 };
+pub use state::{State, StateError};
 pub use weir_core::FormatChoice;
+pub use weir_store::{StoreError, is_stored};
 pub use writer::{Intake, RecordWriter, SourceOptions, SourceWriter};

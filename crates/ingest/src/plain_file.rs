@@ -105,6 +105,16 @@ impl PlainFile {
         self.find().map(|(_, file)| file)
     }
 
+    /// Opens the file where it is now.
+    pub(crate) fn open_current(&self) -> Option<(PathBuf, File)> {
+        self.find().ok()
+    }
+
+    /// The device and the number of the file on it, if the system has such numbers.
+    pub(crate) fn number(&self) -> Option<(u64, u64)> {
+        self.identity.number()
+    }
+
     /// Finds the file at one of its paths.
     fn find(&self) -> Result<(PathBuf, File), ReadBackError> {
         let missing = match self.open_at(&self.path) {

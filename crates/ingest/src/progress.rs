@@ -7,6 +7,7 @@ mod misfit;
 mod parts;
 mod source_end;
 mod source_snapshot;
+mod stored;
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -15,6 +16,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use weir_core::{Format, OffsetDays, ReadCounts};
 use weir_observe::WaitClock;
+use weir_store::StoredPlace;
 use weir_sync::Lock;
 
 pub(crate) use self::block_counts::BlockCounts;
@@ -49,6 +51,14 @@ pub struct SourceProgress {
     /// Whether its consumer needs no more of it.
     satisfied: AtomicBool,
     removed: AtomicBool,
+    /// Whether some of it was read by another process.
+    is_restored: bool,
+    /// Whether it goes on here, if it is restored.
+    resumed: AtomicBool,
+    /// Whether it is kept in the folder of a state.
+    kept: AtomicBool,
+    /// Where its last lines were read by another process.
+    places: Lock<Vec<StoredPlace>>,
     /// The plain files that contain its lines and can be read again.
     parts: Lock<FileParts>,
     /// The file on the disk that it was unpacked from.
@@ -122,6 +132,10 @@ impl SourceProgress {
             cancelled: AtomicBool::new(false),
             satisfied: AtomicBool::new(false),
             removed: AtomicBool::new(false),
+            is_restored: false,
+            resumed: AtomicBool::new(false),
+            kept: AtomicBool::new(false),
+            places: Lock::default(),
             parts: Lock::default(),
             packed: OnceLock::new(),
             state: Lock::default(),
@@ -287,6 +301,11 @@ impl SourceProgress {
     /// Whether the source was removed from its data set.
     pub fn is_removed(&self) -> bool {
         self.removed.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether some of it was read by another process, whose data set was loaded.
+    pub fn is_restored(&self) -> bool {
+        self.is_restored
     }
 
     /// Sets how the source ended, unless it has already ended.

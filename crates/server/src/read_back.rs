@@ -7,6 +7,11 @@ use weir_ingest::SourceProgress;
 /// Returns why the lines of a source cannot be read again.
 pub(crate) fn unreadable_reason(source: &SourceProgress) -> String {
     let name = source.name();
+    if source.is_restored() {
+        return format!(
+            "{name} was read before it was saved, and a saved data set has no lines; open the log itself"
+        );
+    }
     match source.is_packed() {
         true => format!("{name} was unpacked while it was read, and its lines were not kept"),
         false => format!("{name} was a stream, or was truncated; its lines were not kept"),

@@ -3,13 +3,14 @@
 use super::forbidden::{Crates, Exception, Rule};
 
 /// The crates that each crate may depend on, outside its tests.
-pub(super) const LAYERS: [(&str, &[&str]); 18] = [
+pub(super) const LAYERS: [(&str, &[&str]); 19] = [
     ("core", &[]),
     ("demo", &[]),
     ("sync", &[]),
     ("observe", &["weir-sync"]),
     ("net", &["weir-observe", "weir-sync"]),
-    ("ingest", &["weir-core", "weir-observe", "weir-sync"]),
+    ("store", &["weir-core"]),
+    ("ingest", &["weir-core", "weir-observe", "weir-store", "weir-sync"]),
     ("feed", &["weir-ingest", "weir-net", "weir-observe", "weir-sync"]),
     ("rules", &["weir-core", "weir-sync"]),
     ("view", &["weir-core", "weir-rules"]),

@@ -115,7 +115,7 @@ impl ExportArguments {
     fn say_withheld(&self, withheld: Option<Withheld>) -> Result<(), Failure> {
         if let Some(withheld) = withheld {
             let form = self.form()?.name();
-            withheld.say(&self.name(), &format!("--output - --to {form}"));
+            withheld.say(&self.name(), Some(&format!("--output - --to {form}")));
         }
         Ok(())
     }

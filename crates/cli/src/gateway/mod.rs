@@ -25,7 +25,7 @@ use config_files::ConfigFiles;
 use upgrade::Upgrade;
 
 use crate::display::safe;
-use crate::options::{PageArguments, default_address};
+use crate::options::{PageArguments, StateArguments, default_address};
 use crate::outcome::{Exit, Failure, say};
 use crate::serve::{Page, path_name, shutdown_signal};
 
@@ -122,7 +122,7 @@ pub(crate) fn run(arguments: &GatewayArguments) -> Result<Exit, Failure> {
         say(format_args!("answering at {}", safe(&address.to_string())));
     }
     let tasks = runtime.clone();
-    page.serve_feed(window, move |pipeline: &Pipeline| {
+    page.serve_feed(window, &StateArguments::default(), move |pipeline: &Pipeline| {
         let recorder = gateway.recorder().clone();
         let writer = pipeline.open_records("gateway", recorder.layout());
         let write = async move { recorder.run(writer).await };

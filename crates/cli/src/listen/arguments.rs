@@ -9,7 +9,9 @@ use weir_feed::{
     ActiveMode, Address, BindOptions, FeedAddress, FeedOptions, Framing, Remedies, SocketMode,
 };
 
-use crate::options::{KeepArguments, PageArguments, first_set, parse_duration, size_bytes};
+use crate::options::{
+    KeepArguments, PageArguments, StateArguments, first_set, parse_duration, size_bytes,
+};
 use crate::outcome::Failure;
 
 /// Show on the page what servers send: over TCP, TLS, UDP and Unix sockets
@@ -58,6 +60,9 @@ pub(crate) struct ListenArguments {
 
     #[command(flatten)]
     pub(crate) keep: KeepArguments,
+
+    #[command(flatten)]
+    pub(crate) state: StateArguments,
 
     #[command(flatten)]
     pub(crate) page: PageArguments,

@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &ListenArguments) -> Result<Exit, Failure> {
         say(format_args!("listening at {}", safe(&name)));
     }
     let inside = page.inside();
-    page.serve_feed(window, move |pipeline: &Pipeline| {
+    page.serve_feed(window, &arguments.state, move |pipeline: &Pipeline| {
         let _guard = runtime.enter();
         let sink = |name: &str| PipelineSink::new(pipeline, name, format.clone());
         let running = feed.start(sink);

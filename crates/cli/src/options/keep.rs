@@ -1,5 +1,7 @@
 //! The value of `--keep`: how much of a live feed is kept.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use weir_core::parse_size;
 use weir_ingest::Retention;
@@ -65,4 +67,14 @@ impl KeepArguments {
         let memory_bytes_max = usize::try_from(bytes).unwrap_or(usize::MAX);
         Ok(FeedWindow { memory_bytes_max, has_default_memory: false, ..within_memory(None) })
     }
+}
+
+/// Where a live feed is kept, so that it survives a restart.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct StateArguments {
+    /// Keep the window of a live feed in this folder, and how far each file was read: the next start
+    /// goes on there, and neither loses nor repeats a line. Logs that are dropped on the page are not
+    /// kept. Only one process can use a folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state: Option<PathBuf>,
 }

@@ -15,7 +15,7 @@ mod token_file;
 
 pub(crate) use admin::AdminArguments;
 pub(crate) use format::FormatArguments;
-pub(crate) use keep::{FeedWindow, KeepArguments};
+pub(crate) use keep::{FeedWindow, KeepArguments, StateArguments};
 pub(crate) use kind::KindArgument;
 pub(crate) use listen_address::{ListenAddress, default_address, reachable};
 pub(crate) use log::LogArguments;

@@ -4,7 +4,7 @@
 //! so the logs are read again to count what these addresses requested, if there are any.
 
 use weir_core::{EvaluationByKind, Fold, Segment, Values, Zone};
-use weir_ingest::{DataSet, Input, Pipeline, PipelineOptions, Retention};
+use weir_ingest::{PipelineOptions, Retention};
 use weir_query::{
     BLOCKED_ADDRESSES_MAX, BlockCensus, BlockHistories, BlockedAddresses, blocks_report,
     filter_and_zone,
@@ -12,11 +12,10 @@ use weir_query::{
 use weir_view::{BlocksQuestion, BlocksReport};
 
 use super::ReportArguments;
+use super::records::Records;
 use super::request::ReportRequest;
 use crate::outcome::Failure;
 use crate::scan::query_failure;
-use crate::sources;
-use crate::terminal::Progress;
 
 /// The counts that are made while the logs are read: the report and, if the report has a place for
 /// them, the blocked addresses.
@@ -68,18 +67,18 @@ pub(super) enum Blocks {
     Note(String),
 }
 
-/// Reads the inputs again, and reports on the addresses of a census. Returns `None` if there are no
+/// Reads the records again, and reports on the addresses of a census. Returns `None` if there are no
 /// blocks beside requests.
 pub(super) fn read(
     census: &BlockCensus,
     values: &Values,
     arguments: &ReportArguments,
-    inputs: &[Input],
+    records: &Records,
     request: &ReportRequest,
 ) -> Result<Option<Blocks>, Failure> {
     let max = (arguments.top as usize).min(BLOCKED_ADDRESSES_MAX);
     let Some(addresses) = census.addresses(values, max) else { return Ok(None) };
-    if !inputs.iter().all(is_plain) {
+    if !records.are_files() {
         return Ok(Some(Blocks::Note(
             "the log has blocks beside requests; to list what tripped your rules, weir reads it \
              twice: name files instead of standard input or a pipe"
@@ -87,7 +86,7 @@ pub(super) fn read(
         )));
     }
     let (_, zone) = filter_and_zone(&request.query, values).map_err(query_failure)?;
-    let look = SecondPass { arguments, inputs, request, addresses, zone };
+    let look = SecondPass { arguments, records, request, addresses, zone };
     let given_s = arguments.clock_offset;
     let (mut report, estimated_s) = look.report(given_s.unwrap_or(0))?;
     if given_s.is_none() && estimated_s != 0 {
@@ -96,17 +95,9 @@ pub(super) fn read(
     Ok(Some(Blocks::Report(Box::new(report))))
 }
 
-/// Whether an input can be read again.
-fn is_plain(input: &Input) -> bool {
-    match input {
-        Input::File(path) => std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()),
-        Input::Stdin(_) => false,
-    }
-}
-
 struct SecondPass<'a> {
     arguments: &'a ReportArguments,
-    inputs: &'a [Input],
+    records: &'a Records,
     request: &'a ReportRequest,
     addresses: BlockedAddresses,
     zone: Zone,
@@ -118,19 +109,13 @@ impl SecondPass<'_> {
     fn report(&self, offset_s: i64) -> Result<(BlocksReport, i64), Failure> {
         let retention = Retention::ValuesOnly;
         let options: PipelineOptions = self.arguments.read.pipeline_options(retention)?;
-        let columns = self.request.query.extra_columns();
-        let data = DataSet::new(retention, options.memory_bytes_max, &columns);
+        let data = self.records.data_set(&options, &self.request.query.extra_columns());
         let (filter, _) =
             filter_and_zone(&self.request.query, &data.values()).map_err(query_failure)?;
         let window_s = BlocksQuestion::default().window_s;
         let blank = BlockHistories::new(filter, &self.addresses, (window_s, offset_s));
-        let (pipeline, found) = Pipeline::start_with(&options, data.clone(), blank);
-        let progress = Progress::of_reading(data.clone(), sources::bytes_total(self.inputs));
         // Errors of the inputs were reported when they were first read.
-        sources::read_quietly(&pipeline, self.inputs, &self.request.format, options.jobs);
-        pipeline.finish();
-        progress.end();
-        let found = found.merged().ok_or_else(super::no_threads)?;
+        let (found, _) = self.records.fold(&options, &data, &self.request.format, blank)?;
         let estimate = found.clock_estimate();
         let settings = (window_s, offset_s, estimate);
         let networks = &self.arguments.good_networks;

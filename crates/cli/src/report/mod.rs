@@ -5,6 +5,7 @@ mod blocks;
 mod csv;
 mod findings;
 mod html;
+mod records;
 mod request;
 
 use std::io::{self, IsTerminal};
@@ -12,13 +13,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use weir_core::Zone;
-use weir_ingest::{DataSet, Input, Pipeline, Retention, SourceSnapshot};
+use weir_ingest::{DataSet, Input, Retention, SourceSnapshot};
 use weir_query::{
     Evaluator, ParsedQuery, PeriodError, evaluation_by_kind, log_zone, report_of_fold,
 };
 use weir_view::{IncompleteSource, KindCount, Report, ReportSource};
 
 pub(crate) use arguments::ReportArguments;
+pub(crate) use findings::truncated;
 
 use crate::messages::say_all;
 use crate::options::OutputKind;
@@ -26,10 +28,11 @@ use crate::outcome::{Exit, Failure, print, print_csv, say};
 use crate::output_file::refuse_input;
 use crate::scan::query_failure;
 use crate::sources::{self, Complaint};
-use crate::terminal::{self, Progress, Screen};
+use crate::terminal::{self, Screen};
 use crate::unmatched;
 use crate::withheld::Withheld;
 use blocks::{Blocks, ReportFold};
+use records::Records;
 use request::ReportRequest;
 
 /// Runs the command.
@@ -44,9 +47,8 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
         ));
     }
     let screen = Screen::of_stdout(arguments.wide);
-    let format = arguments.read.format_choice()?;
-    let (mut inputs, complaints) = sources::find(&inputs, &format);
-    let request = ReportRequest::new(arguments, &mut inputs, &screen)?;
+    let (mut records, complaints) = Records::find(arguments, &inputs)?;
+    let request = ReportRequest::new(arguments, &mut records, &screen)?;
     let output = arguments.output.kind();
     if let Some(file) = &arguments.html {
         if file.as_os_str() == "-" && output != OutputKind::Text {
@@ -56,7 +58,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
         }
         refuse_input("--html", file, &inputs)?;
     }
-    let mut reading = read(arguments, &mut inputs, request, &screen)?;
+    let mut reading = read(arguments, &mut records, request, &screen)?;
     reading.complaints.splice(0..0, complaints);
     reading.name_sources();
     let Reading { report, sources, .. } = &reading;
@@ -76,7 +78,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     }
     let exit = reading.say();
     if let (Some(file), Some(withheld)) = (file, withheld) {
-        withheld.say(&file.to_string_lossy(), "--html -");
+        withheld.say(&file.to_string_lossy(), Some("--html -"));
     }
     Ok(exit)
 }
@@ -87,11 +89,10 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
 /// If an argument is not valid, or no block stands beside the requests.
 pub(crate) fn print_blocks(arguments: &ReportArguments) -> Result<Exit, Failure> {
     let screen = Screen::of_stdout(false);
-    let format = arguments.read.format_choice()?;
     let inputs = sources::inputs(&arguments.files)?;
-    let (mut inputs, complaints) = sources::find(&inputs, &format);
-    let request = ReportRequest::new(arguments, &mut inputs, &screen)?;
-    let mut reading = read(arguments, &mut inputs, request, &screen)?;
+    let (mut records, complaints) = Records::find(arguments, &inputs)?;
+    let request = ReportRequest::new(arguments, &mut records, &screen)?;
+    let mut reading = read(arguments, &mut records, request, &screen)?;
     reading.complaints.splice(0..0, complaints);
     if let Some(blocks) = &reading.report.blocks {
         print(&terminal::draw_blocks(blocks, &screen))?;
@@ -152,45 +153,40 @@ impl Reading {
     }
 }
 
-/// Reads the inputs, and files again if their offsets from UTC have told the zone of the report.
+/// Reads the records, and again if their offsets from UTC have told the zone of the report.
 fn read(
     arguments: &ReportArguments,
-    inputs: &mut [Input],
+    records: &mut Records,
     request: ReportRequest,
     screen: &Screen,
 ) -> Result<Reading, Failure> {
-    let (reading, zone) = read_once(arguments, inputs, &request)?;
-    let may_read_again = arguments.read.tz.is_none() && inputs.iter().all(Input::is_file);
+    let (reading, zone) = read_once(arguments, records, &request)?;
+    let may_read_again = arguments.read.tz.is_none() && records.are_files();
     let Some(zone) = zone.filter(|zone| may_read_again && zone.name() != reading.report.time.zone)
     else {
         return Ok(reading);
     };
-    let request = ReportRequest::in_zone(arguments, inputs, screen, Some(zone))?;
-    Ok(read_once(arguments, inputs, &request)?.0)
+    let request = ReportRequest::in_zone(arguments, records, screen, Some(zone))?;
+    Ok(read_once(arguments, records, &request)?.0)
 }
 
-/// Reads the inputs. Also returns the zone of a log that has several offsets from UTC.
+/// Reads the records. Also returns the zone of a log that has several offsets from UTC.
 fn read_once(
     arguments: &ReportArguments,
-    inputs: &[Input],
+    records: &Records,
     request: &ReportRequest,
 ) -> Result<(Reading, Option<Zone>), Failure> {
     // The periods are known only after all records are read, so the records have to be kept.
     let retention = if arguments.compare { Retention::Segments } else { Retention::ValuesOnly };
     let options = arguments.read.pipeline_options(retention)?;
-    let columns = request.query.extra_columns();
-    let data = DataSet::new(retention, options.memory_bytes_max, &columns);
+    let data = records.data_set(&options, &request.query.extra_columns());
     let evaluations = evaluation_by_kind(&request.query, &data.values()).map_err(query_failure)?;
     let census = blocks::census(arguments, request, &data.values())?;
     let fold = ReportFold { evaluations, census };
-    let (pipeline, answer) = Pipeline::start_with(&options, data.clone(), fold);
+    let (answer, faults) = records.fold(&options, &data, &request.format, fold)?;
+    let mut complaints = sources::complaints(faults);
 
-    let progress = Progress::of_reading(data.clone(), sources::bytes_total(inputs));
-    let mut complaints = sources::read_all(&pipeline, inputs, &request.format, options.jobs);
-    pipeline.finish();
-    progress.end();
-
-    let ReportFold { evaluations: answer, census } = answer.merged().ok_or_else(no_threads)?;
+    let ReportFold { evaluations: answer, census } = answer;
     let snapshot = data.snapshot();
     let written = &request.written;
     findings::check_fields(arguments, written, &snapshot.sources, &snapshot.formats)?;
@@ -203,7 +199,7 @@ fn read_once(
     let zone = data.values().offset_days().is_some().then(|| log_zone(&data.values()));
     notes.extend(findings::mixed_offsets(answer.offset_range_s(), &report, zone.as_ref()));
     if let Some(census) = census {
-        match blocks::read(&census, &data.values(), arguments, inputs, request)? {
+        match blocks::read(&census, &data.values(), arguments, records, request)? {
             Some(Blocks::Report(blocks)) => report.blocks = Some(*blocks),
             Some(Blocks::Note(note)) => notes.push(note),
             None => {}
@@ -250,8 +246,4 @@ fn compared(
             "--compare: the log has no period to divide; set its start with --since",
         )),
     }
-}
-
-fn no_threads() -> Failure {
-    Failure::new("the parser threads could not be started; try fewer with -j 1")
 }

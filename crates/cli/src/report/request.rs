@@ -3,16 +3,16 @@
 use std::cell::LazyCell;
 
 use weir_core::Zone;
-use weir_ingest::{FormatChoice, Input};
+use weir_ingest::FormatChoice;
 use weir_query::{Now, ParsedQuery, WrittenQuery};
 use weir_view::Query;
 
 use super::ReportArguments;
+use super::records::Records;
 use crate::options::OutputKind;
 use crate::outcome::Failure;
 use crate::scan::parse_query;
 use crate::terminal::Screen;
-use crate::zone;
 
 /// The arguments as a query, known before the logs are read.
 #[derive(Debug)]
@@ -29,16 +29,16 @@ impl ReportRequest {
     /// Fails for the first argument that is not valid.
     pub(crate) fn new(
         arguments: &ReportArguments,
-        inputs: &mut [Input],
+        records: &mut Records,
         screen: &Screen,
     ) -> Result<Self, Failure> {
-        Self::in_zone(arguments, inputs, screen, arguments.read.zone()?)
+        Self::in_zone(arguments, records, screen, arguments.read.zone()?)
     }
 
     /// The request of these arguments in a zone, or in that of the log's first record.
     pub(super) fn in_zone(
         arguments: &ReportArguments,
-        inputs: &mut [Input],
+        records: &mut Records,
         screen: &Screen,
         zone: Option<Zone>,
     ) -> Result<Self, Failure> {
@@ -46,7 +46,7 @@ impl ReportRequest {
         let zone_name = zone.as_ref().map(|zone| zone.name().to_owned());
         // The beginning of the log is read at most once for the zone, and only if a time has no
         // offset.
-        let zone = LazyCell::new(|| zone.unwrap_or_else(|| zone::of_log(inputs, &format)));
+        let zone = LazyCell::new(|| zone.unwrap_or_else(|| records.zone(&format)));
         let (now, zone) = (Now::read(), || zone.clone());
         let is_for_screen = arguments.output.kind() == OutputKind::Text && arguments.html.is_none();
         let buckets = arguments.buckets.unwrap_or_else(|| {

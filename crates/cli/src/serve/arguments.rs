@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::options::{KeepArguments, PageArguments};
+use crate::options::{KeepArguments, PageArguments, StateArguments};
 
 /// The logs and the filter that the page shows.
 #[derive(Debug, Args)]
@@ -22,6 +22,9 @@ pub(crate) struct ServeArguments {
 
     #[command(flatten)]
     pub(crate) keep: KeepArguments,
+
+    #[command(flatten)]
+    pub(crate) state: StateArguments,
 
     #[command(flatten)]
     pub(crate) page: PageArguments,

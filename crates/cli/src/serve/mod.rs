@@ -17,6 +17,7 @@ pub(crate) use self::page::Page;
 use crate::display::safe;
 use crate::messages::say_all;
 use crate::outcome::{Exit, Failure};
+use crate::saved;
 use crate::sources::{self, Complaint};
 use crate::terminal::Progress;
 use crate::unmatched::without_records;
@@ -24,6 +25,15 @@ use crate::unmatched::without_records;
 /// Runs the command.
 pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
     let inputs = sources::inputs(&arguments.files)?;
+    if let Some(path) = saved::among(&inputs)? {
+        if arguments.follow {
+            return Err(Failure::new(format_args!(
+                "--follow: {} is a saved data set, which does not grow; leave out --follow",
+                path_name(&path)
+            )));
+        }
+        return Page::open(&arguments.page)?.serve_saved(&path);
+    }
     let format = arguments.page.read.format_choice()?;
     let (inputs, mut complaints) = sources::find(&inputs, &format);
     let unreadable = unreadable(&inputs);
@@ -37,12 +47,18 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
     if arguments.keep.keep.is_some() && !arguments.follow {
         return Err(Failure::new("--keep: only a live feed has a window; add --follow"));
     }
+    if arguments.state.state.is_some() && !arguments.follow {
+        return Err(Failure::new(
+            "--state: only a live feed is kept; add --follow, or save logs with weir save FILE.weir LOG",
+        ));
+    }
     let page = Page::open(&arguments.page)?;
     if inputs.is_empty() {
         return page.serve_at("/");
     }
     if arguments.follow {
-        return page.serve_feed(window, move |pipeline| {
+        let state = &arguments.state;
+        return page.serve_feed(window, state, move |pipeline| {
             complaints.extend(sources::follow_all(pipeline, &inputs, &format, threads));
             say_all(&complaints);
             if complaints.is_empty() { Exit::Done } else { Exit::Failed }

@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal};
 use std::num::NonZero;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::Notify;
-use weir_ingest::{Pipeline, Retention};
+use weir_ingest::{DataSet, Pipeline, Retention, State};
 use weir_inside::Inside;
 use weir_net::percent_encode;
 use weir_observe::thread::{ObservedRuntime, observe_runtime};
@@ -23,8 +24,9 @@ use super::admin::{Admin, AdminEnd};
 use super::listening::{bind, origin};
 use super::{browser, memory, shutdown_signal};
 use crate::logging;
-use crate::options::{FeedWindow, PageArguments, say_default_memory};
+use crate::options::{FeedWindow, PageArguments, StateArguments, say_default_memory};
 use crate::outcome::{Exit, Failure, print, say, warn};
+use crate::saved;
 
 /// How long to wait for the reading thread after the server has ended.
 const SHUTDOWN_WAIT: Duration = Duration::from_millis(200);
@@ -227,16 +229,39 @@ impl Page {
         self.serve_session(session, fill)
     }
 
-    /// [`Self::serve`] for a live feed, of which a window is kept.
+    /// Serves the page of a data set that was saved, until a signal ends it.
+    ///
+    /// # Errors
+    /// Also if the data set cannot be read; then no address was printed.
+    pub(crate) fn serve_saved(self, path: &Path) -> Result<Exit, Failure> {
+        let session = self.server.new_session(true);
+        if let Some(pipeline) = session.as_ref().ok().and_then(SessionHandle::pipeline) {
+            saved::load(path, pipeline.data())?;
+        }
+        self.serve_session(session, |_| Exit::Done)
+    }
+
+    /// [`Self::serve`] for a live feed, of which a window is kept, also in the folder of a state.
+    ///
+    /// # Errors
+    /// Also if the folder cannot be used; then no address was printed.
     pub(crate) fn serve_feed(
         self,
         window: FeedWindow,
+        state: &StateArguments,
         fill: impl FnOnce(&Pipeline) -> Exit + Send + 'static,
     ) -> Result<Exit, Failure> {
         if window.has_default_memory {
             say_default_memory();
         }
         let session = self.server.new_feed(window.retention, window.memory_bytes_max);
+        let data = session.as_ref().ok().and_then(SessionHandle::pipeline);
+        let data = data.map(|pipeline| pipeline.data().clone());
+        // Dropped last: what is read until the end is kept.
+        let _state = match state.state.as_deref().zip(data) {
+            Some((folder, data)) => Some(open_state(folder, data)?),
+            None => None,
+        };
         self.serve_session(session, fill)
     }
 
@@ -317,6 +342,14 @@ impl Page {
         }
         Ok(())
     }
+}
+
+/// Fills a data set with what a folder has, and keeps it there.
+fn open_state(folder: &Path, data: Arc<DataSet>) -> Result<State, Failure> {
+    let opened = State::open(folder, data, |message| warn(message));
+    let (state, notes) = opened.map_err(|error| Failure::new(format_args!("--state: {error}")))?;
+    notes.iter().for_each(|note| warn(format_args!("--state: {note}")));
+    Ok(state)
 }
 
 /// Starts the runtime of the page and of everything that waits beside it. Threads of blocking

@@ -55,6 +55,7 @@ mod rule_cases;
 mod rule_extremes;
 mod rules;
 mod same_format;
+mod saved;
 mod schema;
 mod self_signed;
 mod served;
@@ -62,6 +63,8 @@ mod served;
 mod shells;
 #[cfg(unix)]
 mod sockets;
+#[cfg(target_os = "linux")]
+mod state;
 mod stop;
 mod stopped;
 mod streams;

@@ -178,6 +178,12 @@ impl BlockCutter {
         }
     }
 
+    /// The same cutter for bytes that begin at this offset of their source.
+    #[must_use]
+    pub fn starting_at(self, offset: u64) -> Self {
+        Self { offset, ..self }
+    }
+
     /// The number of bytes taken so far, skipped ones included.
     ///
     /// After [`Self::forget_tail`] it is the offset of the first byte to send again.

@@ -62,11 +62,11 @@ use super::selection::Selection;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Numbers {
     /// The smallest number.
-    base: u64,
+    pub(super) base: u64,
     /// A power of a thousand.
-    unit: u64,
+    pub(super) unit: u64,
     /// 0 where absent, else 1 + (number - base) / unit.
-    codes: Codes,
+    pub(super) codes: Codes,
 }
 
 impl Numbers {
@@ -129,12 +129,12 @@ impl Numbers {
     }
 
     /// Returns the packed numbers: 0 if absent, otherwise in the order of the numbers.
-    pub(crate) fn codes(&self) -> &Codes {
+    pub fn codes(&self) -> &Codes {
         &self.codes
     }
 
     /// Returns a power of a thousand. All numbers differ by multiples of it.
-    pub(crate) fn unit(&self) -> u64 {
+    pub fn unit(&self) -> u64 {
         self.unit
     }
 
@@ -191,6 +191,11 @@ const NANOSECOND: u64 = 1;
 const MICROSECOND: u64 = 1_000;
 const MILLISECOND: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
+
+impl Numbers {
+    /// The units that are tried.
+    pub(super) const UNITS: [u64; 4] = [NANOSECOND, MICROSECOND, MILLISECOND, SECOND];
+}
 
 /// Returns the coarsest unit that loses nothing. If all numbers are equal, every unit fits, and the
 /// first is as good as the others.

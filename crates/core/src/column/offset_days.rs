@@ -50,6 +50,34 @@ pub struct OffsetDays {
 }
 
 impl OffsetDays {
+    /// Returns the days with their offsets: the day since 1970, the offset in seconds, and the first
+    /// and the last time with both, in seconds since 1970.
+    pub fn entries(&self) -> impl ExactSizeIterator<Item = [i64; 4]> {
+        let entry = |((day, offset_s), (first_s, last_s)): (&(i64, i32), &(i64, i64))| {
+            [*day, i64::from(*offset_s), *first_s, *last_s]
+        };
+        self.times_s.iter().map(entry)
+    }
+
+    /// Returns whether days were left out, because there are too many.
+    pub fn is_partial(&self) -> bool {
+        self.is_partial
+    }
+
+    /// The days of [`Self::entries`]. Entries whose day is not that of their times are left out, and
+    /// the result is then partial.
+    pub fn of_entries(entries: impl Iterator<Item = [i64; 4]>, is_partial: bool) -> Self {
+        let mut days = Self { is_partial, ..Self::default() };
+        for [day, offset_s, first_s, last_s] in entries {
+            let is_of_day = [first_s, last_s].iter().all(|unix_s| unix_s.div_euclid(DAY_S) == day);
+            match i32::try_from(offset_s).ok().filter(|it| it.unsigned_abs() <= DAY_S as u32) {
+                Some(offset_s) if is_of_day => days.widen((day, offset_s), (first_s, last_s)),
+                _ => days.is_partial = true,
+            }
+        }
+        days
+    }
+
     /// Adds the times of a segment.
     ///
     /// In constant time if all have the same offset and are of two weeks.
@@ -191,6 +219,16 @@ mod tests {
             assert_eq!(parts.offsets_s(), whole.offsets_s());
             assert_eq!(parts.last_offset_s(), Some(7_200));
         }
+    }
+
+    #[test]
+    fn days_survive_as_entries() {
+        let mut days = OffsetDays::default();
+        days.add(&times(&[(-5, 3_600), (DAY_S, 3_600), (DAY_S + 7, -7_200)]));
+        assert_eq!(OffsetDays::of_entries(days.entries(), false), days);
+        let wrong = [[0, 0, 5, DAY_S], [0, 1 << 40, 5, 5]].into_iter();
+        let wrong = OffsetDays::of_entries(wrong, false);
+        assert_eq!((wrong.entries().len(), wrong.is_partial()), (0, true));
     }
 
     #[test]

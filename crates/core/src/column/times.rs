@@ -58,9 +58,9 @@ use crate::value::Timestamp;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Times {
-    instants: Numbers,
-    offsets: Numbers,
-    range_ns: (i64, i64),
+    pub(super) instants: Numbers,
+    pub(super) offsets: Numbers,
+    pub(super) range_ns: (i64, i64),
 }
 
 /// The sign bit of an instant is inverted, so that unsigned numbers have the order of the times.

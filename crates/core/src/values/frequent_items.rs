@@ -64,6 +64,11 @@ impl FrequentItems {
         (slots >= SLOTS_MIN).then_some(Self { counters, capacity, subtracted: 0 })
     }
 
+    /// The same summary, if each item may have this weight already.
+    pub(super) fn with_error(self, subtracted: u64) -> Self {
+        Self { subtracted, ..self }
+    }
+
     /// Returns the largest number of counters.
     pub fn capacity(&self) -> usize {
         self.capacity

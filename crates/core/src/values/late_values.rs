@@ -55,6 +55,13 @@ impl LateValues {
         Some(Self { items, records: 0, value_bytes_max, value_bytes: 0 })
     }
 
+    /// [`Self::with_memory`] after this number of records, the most frequent value of which had at
+    /// most `records_max`. Every value without an id may have had as many.
+    pub(super) fn restored(bytes: usize, records: u64, records_max: u64) -> Option<Self> {
+        let new = Self::with_memory(bytes)?;
+        Some(Self { items: new.items.with_error(records_max), records, ..new })
+    }
+
     /// Counts records of a value without an id. If the value is to get one, which takes
     /// `cost_bytes`, returns the largest number of its earlier records; these records have none.
     pub fn offer(&mut self, fingerprint: u64, records: u64, cost_bytes: usize) -> Option<u64> {

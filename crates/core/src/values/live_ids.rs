@@ -63,6 +63,14 @@ impl LiveIds {
     }
 
     /// By column id.
+    /// Returns whether all marked ids have a value.
+    pub fn have_values(&self, values: &Values) -> bool {
+        let columns = self.columns.iter().zip(&values.columns);
+        columns.into_iter().all(|(bits, column)| {
+            column.dictionary.free_ids().iter().all(|id| !bits.contains(*id as usize))
+        })
+    }
+
     pub(super) fn into_columns(self) -> Vec<IdBits> {
         self.columns
     }

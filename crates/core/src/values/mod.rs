@@ -24,6 +24,7 @@ mod pending_segment;
 mod prefetch;
 mod short_values;
 mod store;
+mod stored;
 mod sweep;
 
 pub use decided_ids::DecidedIds;
@@ -33,6 +34,7 @@ pub use late_values::LateValues;
 pub use live_ids::LiveIds;
 pub use pending_segment::PendingSegment;
 pub use store::Values;
+pub use stored::{ColumnState, StoredValueError};
 pub use sweep::{PendingSweep, Sweep};
 
 pub(crate) use generation::{Generations, InFlightGuard};

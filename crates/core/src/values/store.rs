@@ -46,7 +46,7 @@ pub struct Values {
     pub(super) memory_bytes: usize,
     /// The part of `memory_bytes` that belongs to free ids.
     pub(super) free_bytes: usize,
-    memory_bytes_max: usize,
+    pub(super) memory_bytes_max: usize,
     /// The number of columns that every data set has.
     known_columns: usize,
     /// The offset of the first record with a time, in seconds east of UTC.
@@ -69,7 +69,7 @@ pub(super) struct ColumnValues {
 }
 
 /// The part of the memory that is reserved for late values: an eighth. See [`LateValues`].
-const RESERVE_SHARE: usize = 8;
+pub(super) const RESERVE_SHARE: usize = 8;
 
 /// The part of the memory that one column may use which a format has added: an eighth. JSON logs have
 /// members with another value in each line, which would take the place of clients and paths.
@@ -77,7 +77,7 @@ const ADDED_SHARE: usize = 8;
 
 /// The part of the reserve that one column may use: a sixteenth. Few logs have more columns with
 /// many values.
-const RESERVE_SHARE_OF_COLUMN: usize = 16;
+pub(super) const RESERVE_SHARE_OF_COLUMN: usize = 16;
 
 impl Values {
     /// Returns a data set without values, with the columns of the known fields. The values may take

@@ -166,6 +166,11 @@ impl Values {
                 column.dictionary.clear_uncounted();
             }
         }
+        self.measure();
+    }
+
+    /// Counts the memory again.
+    pub(super) fn measure(&mut self) {
         self.free_bytes = self.columns.iter().map(|column| column.dictionary.free_bytes()).sum();
         let bytes = |column: &ColumnValues| {
             let late = column.late.as_ref().map_or(0, LateValues::memory_bytes);

@@ -6,7 +6,9 @@ use std::sync::{Arc, OnceLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::watch;
-use weir_core::{Format, OffsetDays, PendingSegment, RecordKind, Snapshot, Snapshots, Values};
+use weir_core::{
+    Format, OffsetDays, PendingSegment, RecordKind, SegmentList, Snapshot, Snapshots, Values,
+};
 use weir_sync::{Lock, ReadWriteLock};
 
 use super::read_totals::ReadTotals;
@@ -24,18 +26,18 @@ pub struct DataSet {
     memory_bytes_max: usize,
     /// Blocks that were parsed before their turn. Blocks are appended only while this is locked.
     reorder: Lock<ReorderBuffer>,
-    policy: Arc<dyn RetentionPolicy>,
+    pub(super) policy: Arc<dyn RetentionPolicy>,
     subscribers: Arc<Subscribers>,
     sources: ReadWriteLock<Vec<Arc<SourceProgress>>>,
-    formats: ReadWriteLock<Vec<Arc<Format>>>,
+    pub(super) formats: ReadWriteLock<Vec<Arc<Format>>>,
     values: Arc<ReadWriteLock<Values>>,
     /// Whether the record that determined the zone offset was removed, and no other record with a
     /// time has been read.
-    lacks_offset: AtomicBool,
+    pub(crate) lacks_offset: AtomicBool,
     /// The offsets of all requests.
-    offset_days: Lock<OffsetDays>,
+    pub(super) offset_days: Lock<OffsetDays>,
     /// Blocks appended so far.
-    blocks: AtomicU64,
+    pub(crate) blocks: AtomicU64,
     version: watch::Sender<u64>,
     counted: OnceLock<CountedMemory>,
     totals: OnceLock<ReadTotals>,
@@ -62,11 +64,7 @@ impl DataSet {
         machine_clock: MachineClock,
     ) -> Arc<Self> {
         let mut values = Values::new(retention.values_bytes_max(memory_bytes_max));
-        for name in columns {
-            if values.schema().text_column_by_name(name).is_none() {
-                values.add_text_column(name);
-            }
-        }
+        add_columns(&mut values, columns);
         let values = Arc::new(ReadWriteLock::new(values));
         let subscribers = Arc::default();
         Arc::new(Self {
@@ -91,6 +89,11 @@ impl DataSet {
     /// The distinct values. Parsers wait while this is held.
     pub fn values(&self) -> RwLockReadGuard<'_, Values> {
         self.values.read()
+    }
+
+    /// Adds text columns, unless they are known already.
+    pub fn add_columns(&self, names: &[String]) {
+        add_columns(&mut self.values_mut(), names);
     }
 
     /// Which segments are kept.
@@ -171,14 +174,30 @@ impl DataSet {
     }
 
     /// Reports the memory of the data set to the total of [`Self::count_in`].
-    fn report_memory(&self) {
+    pub(super) fn report_memory(&self) {
         if let Some(counted) = self.counted.get() {
             counted.set(self.memory_bytes());
         }
     }
 
-    fn all_sources(&self) -> Vec<Arc<SourceProgress>> {
+    pub(crate) fn all_sources(&self) -> Vec<Arc<SourceProgress>> {
         self.sources.read().clone()
+    }
+
+    /// No block is appended while the result lives.
+    pub(crate) fn lock_appends(&self) -> impl Drop {
+        self.reorder.lock()
+    }
+
+    /// The segments of the data set.
+    pub(crate) fn segments(&self) -> SegmentList {
+        self.policy.segments().0
+    }
+
+    /// A source that another process has read, and that goes on under this name; each once.
+    pub(super) fn take_restored(&self, name: &str) -> Option<Arc<SourceProgress>> {
+        let all = self.all_sources();
+        all.into_iter().find(|source| source.name() == name && source.resume())
     }
 
     /// Cancels every source that has not ended.
@@ -376,6 +395,15 @@ impl DataSet {
     pub(super) fn wait_for_room(&self) {
         self.policy.wait_for_room();
         self.subscribers.wait_for_room();
+    }
+}
+
+/// Adds text columns, unless they are known already.
+fn add_columns(values: &mut Values, names: &[String]) {
+    for name in names {
+        if values.schema().text_column_by_name(name).is_none() {
+            values.add_text_column(name);
+        }
     }
 }
 

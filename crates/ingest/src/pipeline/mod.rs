@@ -9,6 +9,7 @@ mod records;
 mod reorder;
 mod retention;
 mod stage_times;
+mod stored;
 mod subscribers;
 mod total_memory;
 mod worker;
@@ -205,13 +206,22 @@ impl Pipeline {
 }
 
 impl Intake for Pipeline {
-    fn open(&self, options: SourceOptions) -> SourceWriter {
+    fn open(&self, mut options: SourceOptions) -> SourceWriter {
+        let (queue, data) = (self.queue.clone(), self.data.clone());
+        let restored = options.is_kept.then(|| data.take_restored(&options.name)).flatten();
+        if let Some(progress) = restored {
+            options.format = progress.format_after(options.format);
+            let index = progress.number();
+            return SourceWriter::new(options, (progress, index), queue, data, self.limits);
+        }
         let progress = Arc::new(SourceProgress::new(&options.name, options.bytes_total));
         if self.data.keeps_sums() {
             progress.keep_sums();
         }
+        if options.is_kept {
+            progress.set_kept(true);
+        }
         let index = self.data.add_source(&progress);
-        let (queue, data) = (self.queue.clone(), self.data.clone());
         SourceWriter::new(options, (progress, index), queue, data, self.limits)
     }
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, MutexGuard};
 
 use super::SourceProgress;
-use crate::file_parts::{FileParts, FilePlace};
+use crate::file_parts::{FileEnd, FileParts, FilePlace};
 use crate::file_span::FileSpan;
 use crate::packed_file::PackedFile;
 use crate::plain_file::PlainFile;
@@ -20,6 +20,12 @@ impl SourceProgress {
     pub fn file_spans(&self) -> Option<Vec<FileSpan>> {
         let parsed = *self.parsed().borrow();
         self.lock_parts().spans(parsed)
+    }
+
+    /// Returns the files that the source was read from, and how far each was read when so many bytes
+    /// of the source were counted.
+    pub(crate) fn file_ends(&self, bytes_read: u64) -> Vec<FileEnd> {
+        self.lock_parts().ends(bytes_read)
     }
 
     /// Returns the file on the disk that it was unpacked from, with other sources if it is an

@@ -32,9 +32,9 @@ pub(super) struct BlockAssembler {
 }
 
 impl BlockAssembler {
-    pub(super) fn new(limits: BlockLimits, clock: Arc<dyn Clock>) -> Self {
+    pub(super) fn new(limits: BlockLimits, clock: Arc<dyn Clock>, start: u64) -> Self {
         let cut_at = clock.elapsed();
-        Self { cutter: BlockCutter::new(limits), clock, end: 0, cut_at }
+        Self { cutter: BlockCutter::new(limits).starting_at(start), clock, end: start, cut_at }
     }
 
     /// The end of the last block that was cut, skipped bytes included.
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn flushes_early_at_the_start_and_after_a_pause() {
         let clock = Arc::new(ManualClock::default());
-        let mut assembler = BlockAssembler::new(BlockLimits::default(), clock.clone());
+        let mut assembler = BlockAssembler::new(BlockLimits::default(), clock.clone(), 0);
         assert!(assembler.may_flush_early());
         let line = [b'a'; 1_000];
         while assembler.end() < EARLY_BYTES_MAX {
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn skipped_bytes_have_an_empty_block() {
         let clock = Arc::new(ManualClock::default());
-        let mut assembler = BlockAssembler::new(BlockLimits::default(), clock);
+        let mut assembler = BlockAssembler::new(BlockLimits::default(), clock, 0);
         let mut written = 0;
         let block = loop {
             written += assembler.cutter.push(&[0; 4_096]) as u64;

@@ -50,12 +50,13 @@ impl SourceWriter {
         let year = year_of_log(&name, last_time);
         let tracker_options = TrackerOptions { year, watches_drift };
         let tracker = FormatTracker::new(format, tracker_options, clock.unix_s());
-        if tracker.is_known() {
+        let start = *progress.parsed().borrow();
+        if tracker.is_known() && start == 0 {
             progress.set_format(tracker.format().clone(), None);
         }
         let late_companions = Arc::new(LateCompanions::new(year, clock.clone()));
         Self {
-            assembler: BlockAssembler::new(limits, clock.clone()),
+            assembler: BlockAssembler::new(limits, clock.clone(), start),
             tracker,
             submitter: Submitter::new(queue, destination, (progress, index), late_companions),
             clock,

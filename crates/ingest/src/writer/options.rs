@@ -16,6 +16,7 @@ pub struct SourceOptions {
     pub(crate) format: FormatChoice,
     pub(crate) last_time: Option<LastTime>,
     pub(crate) watches_drift: bool,
+    pub(crate) is_kept: bool,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
@@ -28,6 +29,7 @@ impl SourceOptions {
             format,
             last_time: None,
             watches_drift: false,
+            is_kept: false,
             clock: Arc::new(SystemClock::default()),
         }
     }
@@ -58,6 +60,14 @@ impl SourceOptions {
     #[must_use]
     pub fn watch_drift(mut self) -> Self {
         self.watches_drift = true;
+        self
+    }
+
+    /// Keeps the source in the folder of a state, if the data set has one ([`crate::State`]), and goes
+    /// on with the source of that name that the folder has.
+    #[must_use]
+    pub fn keep(mut self) -> Self {
+        self.is_kept = true;
         self
     }
 

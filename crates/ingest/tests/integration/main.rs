@@ -15,4 +15,5 @@ mod packed;
 mod records;
 mod side_by_side;
 mod sources;
+mod state;
 mod w3c;

@@ -17,6 +17,7 @@
 
 use super::Format;
 use crate::field::Field;
+use crate::format::program::Program;
 use crate::record::{FieldAccessor, Record};
 use crate::value::{AddressBlock, Client};
 
@@ -152,6 +153,9 @@ impl ClientSource {
 impl Format {
     /// The name of the field that the client is taken from, if it is not the log's own place for it.
     pub fn client_field(&self) -> Option<String> {
+        if let Program::Stored(program) = self.program() {
+            return program.client_field.clone();
+        }
         let is_value = |accessor: FieldAccessor| {
             self.accessors().into_iter().find(|(_, one)| *one == accessor).map(|(name, _)| name)
         };

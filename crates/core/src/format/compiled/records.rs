@@ -58,6 +58,9 @@ impl Format {
     /// accept date of HAProxy, and the times of our gateway, packed or in JSON. nginx and most
     /// others log the time at which they had answered.
     pub fn has_arrival_times(&self) -> bool {
+        if let Program::Stored(program) = &self.program {
+            return program.traits.has_arrival_times;
+        }
         let is_apache = self.definition.contains("%t") || self.definition.contains("%{begin");
         let has_own_time =
             ["HAPROXY", "WEIRGATEWAY"].iter().any(|name| self.name.starts_with(name));
@@ -79,20 +82,36 @@ impl Format {
     /// Whether texts have no escapes, because the program decodes those of JSON, or because records
     /// were never text.
     pub(crate) fn has_plain_texts(&self) -> bool {
-        matches!(self.program, Program::Json(_) | Program::Packed(_))
+        match &self.program {
+            Program::Json(_) | Program::Packed(_) => true,
+            Program::Stored(program) => program.traits.has_plain_texts,
+            _ => false,
+        }
     }
 
     /// Whether every line has a place for a field of the format. Objects and messages have any of their
     /// members, and few lines have more values than the format names.
     pub(crate) fn is_in_every_line(&self, name: &str) -> bool {
-        let is_fixed = !matches!(self.program, Program::Json(_) | Program::Handwritten(_));
-        is_fixed && ![MORE_VALUES, UNREAD_MEMBERS].contains(&name)
+        self.has_fixed_fields() && ![MORE_VALUES, UNREAD_MEMBERS].contains(&name)
+    }
+
+    /// Whether each line has all fields of the definition.
+    pub(in crate::format) fn has_fixed_fields(&self) -> bool {
+        match &self.program {
+            Program::Json(_) | Program::Handwritten(_) => false,
+            Program::Stored(program) => program.traits.has_fixed_fields,
+            _ => true,
+        }
     }
 
     /// Whether `-` is a value. Servers write it in lines of text where there is no value, but JSON has
     /// `null` and can lack a member.
     pub(crate) fn has_literal_dashes(&self) -> bool {
-        matches!(&self.program, Program::Json(program) if program.syntax == MemberSyntax::Json)
+        match &self.program {
+            Program::Json(program) => program.syntax == MemberSyntax::Json,
+            Program::Stored(program) => program.traits.has_literal_dashes,
+            _ => false,
+        }
     }
 
     /// Whether path and query come from one value, the request target, in every line.

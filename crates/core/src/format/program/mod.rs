@@ -7,6 +7,7 @@
 //! | [`DelimitedProgram`] | values and a separator | `spaces:`, `tabs:`, `csv:`, W3C |
 //! | [`HandwrittenProgram`] | optional parts | none: code in `handwritten` |
 //! | [`PackedProgram`] | no lines: records that a program has packed | none: a layout |
+//! | [`StoredProgram`] | none: the records are in a file of columns | none: a description |
 //!
 //! All read a line into a [`Record`] that borrows from it, and return a [`Mismatch`] if the line is
 //! not in the format. None allocates, and none fails in another way.
@@ -43,6 +44,7 @@ mod raw_quotes;
 pub(in crate::format) mod request_end;
 pub(super) mod sink;
 pub(super) mod span;
+pub(super) mod stored;
 pub(super) mod tail;
 mod value_end;
 pub(super) mod wrapper;
@@ -57,6 +59,7 @@ use self::mismatch::{Explanation, Mismatch};
 use self::needs::{ByteSet, Needs};
 use self::packed::PackedProgram;
 use self::sink::{LineState, Sink};
+use self::stored::StoredProgram;
 use crate::record::Record;
 use crate::schema::RecordKind;
 
@@ -76,6 +79,7 @@ pub(super) enum Program {
     Handwritten(HandwrittenProgram),
     /// Records that were never text.
     Packed(PackedProgram),
+    Stored(StoredProgram),
 }
 
 impl Program {
@@ -98,6 +102,7 @@ impl Program {
             Self::Delimited(program) => program.parse(line, record, state),
             Self::Handwritten(program) => program.parse(line, record, state),
             Self::Packed(program) => program.parse(line, record, state.keeps_target),
+            Self::Stored(program) => program.parse(),
         }
     }
 
@@ -108,7 +113,7 @@ impl Program {
             Self::Json(program) => return program.needs(),
             Self::Delimited(program) => program.needed_bytes(),
             Self::Handwritten(program) => program.needed_bytes(),
-            Self::Packed(_) => ByteSet::default(),
+            Self::Packed(_) | Self::Stored(_) => ByteSet::default(),
         };
         Needs { bytes, keys: &[] }
     }
@@ -120,7 +125,7 @@ impl Program {
             Self::Line(program) => program.has_time(),
             Self::Json(program) => program.has_time(),
             Self::Delimited(program) => program.has_time(),
-            Self::Handwritten(_) | Self::Packed(_) => false,
+            Self::Handwritten(_) | Self::Packed(_) | Self::Stored(_) => false,
         }
     }
 
@@ -155,6 +160,7 @@ impl Program {
             Self::Delimited(program) => program.has_request_target(),
             Self::Handwritten(program) => program.has_request_target(),
             Self::Packed(program) => program.has_request_target(),
+            Self::Stored(program) => program.traits.has_request_target,
         }
     }
 
@@ -164,6 +170,7 @@ impl Program {
             Self::Handwritten(program) => program.kind(),
             Self::Delimited(program) => program.kind,
             Self::Json(program) => program.kind,
+            Self::Stored(program) => program.kind,
             Self::Line(_) | Self::Packed(_) => RecordKind::Request,
         }
     }
@@ -172,7 +179,11 @@ impl Program {
     ///
     /// Then [`LineState::year_reference_s`] decides it.
     pub(super) fn lacks_year(&self) -> bool {
-        matches!(self, Self::Handwritten(program) if program.lacks_year())
+        match self {
+            Self::Handwritten(program) => program.lacks_year(),
+            Self::Stored(program) => program.traits.lacks_year,
+            _ => false,
+        }
     }
 
     /// Whether a wrapper may stand around the lines: not if directives stand between them, and
@@ -180,7 +191,7 @@ impl Program {
     pub(super) fn can_be_wrapped(&self) -> bool {
         match self {
             Self::Delimited(program) => !program.has_directives(),
-            Self::Packed(_) => false,
+            Self::Packed(_) | Self::Stored(_) => false,
             _ => !self.lacks_year(),
         }
     }
@@ -189,7 +200,7 @@ impl Program {
     pub(super) fn can_be_quoted(&self) -> bool {
         match self {
             Self::Delimited(program) => !program.has_directives(),
-            Self::Packed(_) => false,
+            Self::Packed(_) | Self::Stored(_) => false,
             _ => true,
         }
     }
@@ -209,7 +220,7 @@ impl Program {
             }
             // Any text with a colon or an equals sign has a label and a value.
             Self::Json(program) => program.syntax == MemberSyntax::Json,
-            Self::Packed(_) => true,
+            Self::Packed(_) | Self::Stored(_) => true,
             // The others begin with a client, or the time of syslog.
             Self::Handwritten(program) => program.kind() != RecordKind::Request || has_address(),
         }
@@ -221,7 +232,7 @@ impl Program {
             Self::Line(program) => program.explain(mismatch),
             Self::Json(program) => program.explain(mismatch),
             Self::Delimited(program) => program.explain(mismatch),
-            Self::Handwritten(_) | Self::Packed(_) => {
+            Self::Handwritten(_) | Self::Packed(_) | Self::Stored(_) => {
                 Explanation { reason: mismatch.reason, value: "", kind: "", follows: "" }
                     .to_string()
             }

@@ -9,6 +9,7 @@
 //! [`crate::TopList`]. Eviction leaves gaps, which the next new values fill, the lowest first.
 
 mod eviction;
+mod restore;
 
 use std::collections::BTreeMap;
 use std::hash::BuildHasher;

@@ -43,6 +43,14 @@ impl RetentionPolicy for KeepAll {
         kept.segments.push(SnapshotSegment { number, segment, bounds: TimeBounds::ALL });
     }
 
+    fn restore(&self, segments: Vec<SnapshotSegment>) {
+        let bytes = segments.iter().map(|segment| segment.segment.memory_bytes()).sum();
+        self.bytes.store(bytes, Ordering::Relaxed);
+        let mut kept = self.kept.lock();
+        kept.next = segments.last().map_or(0, |last| last.number + 1);
+        kept.segments = segments.into_iter().collect();
+    }
+
     fn remove_source(&self, source: u32) {
         let mut kept = self.kept.lock();
         let is_of_source = |segment: &&SnapshotSegment| segment.segment.source() == source;

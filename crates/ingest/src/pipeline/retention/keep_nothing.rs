@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weir_core::{PendingSegment, SegmentList};
+use weir_core::{PendingSegment, SegmentList, SnapshotSegment};
 
 use super::{DepartedSegments, RetentionPolicy};
 use crate::pipeline::subscribers::Subscribers;
@@ -15,6 +15,8 @@ impl RetentionPolicy for KeepNothing {
     fn append(&self, segment: PendingSegment, _is_live: bool, subscribers: &Subscribers) {
         subscribers.push(&Arc::new(segment.into_segment()));
     }
+
+    fn restore(&self, _segments: Vec<SnapshotSegment>) {}
 
     fn remove_source(&self, _source: u32) {}
 

@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
-use weir_core::{LiveIds, PendingSegment, PendingSweep, Segment, SegmentList, Sweep, Values};
+use weir_core::{
+    LiveIds, PendingSegment, PendingSweep, Segment, SegmentList, SnapshotSegment, Sweep, Values,
+};
 use weir_sync::{Lock, ReadWriteLock};
 
 use super::evictor::Evictor;
@@ -131,6 +133,14 @@ impl RetentionPolicy for KeepWindow {
         window.shrink_to(self.limits.segment_bytes_max(values_bytes));
         self.bytes.store(window.memory_bytes(), Ordering::Relaxed);
         self.request_eviction(used_bytes, window.has_moved_on());
+    }
+
+    fn restore(&self, segments: Vec<SnapshotSegment>) {
+        let mut window = self.window.lock();
+        let at = ReadAt { machine_ns: (self.machine_clock)(), is_live: false };
+        segments.into_iter().for_each(|segment| window.restore(segment, at));
+        window.shrink_to(self.limits.segment_bytes_max(self.values().memory_bytes()));
+        self.bytes.store(window.memory_bytes(), Ordering::Relaxed);
     }
 
     fn remove_source(&self, source: u32) {

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_core::{PendingSegment, Segment, SegmentList, Values};
+use weir_core::{PendingSegment, Segment, SegmentList, SnapshotSegment, Values};
 use weir_sync::ReadWriteLock;
 
 use super::subscribers::Subscribers;
@@ -52,6 +52,10 @@ pub(super) trait RetentionPolicy: Send + Sync {
     /// lines had just been written. Two segments are never appended at the same time.
     fn append(&self, segment: PendingSegment, is_live: bool, subscribers: &Subscribers);
 
+    /// Keeps segments that were stored, in the order of their numbers. Only before others are
+    /// appended.
+    fn restore(&self, segments: Vec<SnapshotSegment>);
+
     /// Removes the segments of the source of this number. None is appended at the same time.
     fn remove_source(&self, source: u32);
 
@@ -91,7 +95,7 @@ impl Retention {
     }
 
     /// The share of a data set's memory that is for the distinct values, in bytes.
-    pub(super) fn values_bytes_max(self, memory_bytes_max: usize) -> usize {
+    pub(crate) fn values_bytes_max(self, memory_bytes_max: usize) -> usize {
         match self {
             Self::Segments => memory_bytes_max / 2,
             Self::Window { .. } => WindowLimits::new(memory_bytes_max).values_bytes_max,

@@ -31,7 +31,7 @@ const BUSY: Duration = Duration::from_secs(2);
 pub(super) struct FollowedPath {
     number: PathNumber,
     pub(super) path: PathBuf,
-    writer: SourceWriter,
+    pub(super) writer: SourceWriter,
     /// The file that was at the path at the last poll.
     current: Option<LogFile>,
     /// Files that have left the path.
@@ -92,6 +92,12 @@ impl FollowedPath {
         shared.set_reader(file.identity(), self.number);
         self.retire(shared);
         self.current = Some(file);
+    }
+
+    /// Adds a file that was at the path before.
+    pub(super) fn add_retired(&mut self, file: LogFile, shared: &mut Shared) {
+        shared.set_reader(file.identity(), self.number);
+        self.retired.push(file);
     }
 
     /// Reads appended bytes, and submits whole lines once no more arrive. `here` is the file at the

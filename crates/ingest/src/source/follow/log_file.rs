@@ -68,6 +68,15 @@ impl LogFile {
         })
     }
 
+    /// Goes on at this position, which is after a line. `None` if the file does not reach it.
+    pub(super) fn resume_at(self, position: u64) -> Option<Self> {
+        let known = position.min(ReadPlace::BEFORE_BYTES as u64);
+        let mut before = vec![0; known as usize];
+        let read = read_at(&self.file, &mut before, position - known).ok()?;
+        let place = ReadPlace::after(self.identity(), position, before);
+        (read as u64 == known).then_some(Self { place, ..self })
+    }
+
     /// Returns the identity of the file.
     pub(super) fn identity(&self) -> FileIdentity {
         self.place.file
@@ -136,6 +145,10 @@ impl LogFile {
         let (before, bytes) = (&shared.buffer[..start + fresh], &shared.buffer[start..][..fresh]);
         if self.place.offset == 0 && is_cri(bytes) {
             self.plain = None;
+        }
+        if self.plain.is_none() {
+            // Its offsets are not those of the source.
+            writer.progress().set_kept(false);
         }
         self.begin_part(writer);
         self.place.advance(before, fresh);

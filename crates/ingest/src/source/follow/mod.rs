@@ -17,6 +17,7 @@ mod change_watcher;
 mod followed_path;
 mod log_file;
 mod read_place;
+mod resume;
 mod shared;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -105,8 +106,10 @@ impl Follower {
     fn add(&mut self, intake: &dyn Intake, path: &Path, format: &FormatChoice) {
         let options = SourceOptions::new(&path.to_string_lossy(), format.clone());
         let number = self.paths.last_key_value().map_or(0, |(last, _)| last + 1);
-        let writer = intake.open(options.watch_drift());
-        self.paths.insert(number, FollowedPath::new(number, path.to_owned(), writer));
+        let writer = intake.open(options.watch_drift().keep());
+        let mut followed = FollowedPath::new(number, path.to_owned(), writer);
+        followed.resume(&mut self.shared);
+        self.paths.insert(number, followed);
         self.numbers.insert(path.to_owned(), number);
         self.busy.insert(number);
     }

@@ -23,6 +23,11 @@ impl ReadPlace {
         Self { file, offset: 0, before: Vec::new() }
     }
 
+    /// After these bytes of the file, the last of those that were read.
+    pub(super) fn after(file: FileIdentity, offset: u64, before: Vec<u8>) -> Self {
+        Self { file, offset, before }
+    }
+
     /// The bytes that are read again to compare them.
     pub(super) fn before(&self) -> &[u8] {
         &self.before

@@ -68,6 +68,11 @@ impl Runs {
 }
 
 impl Window {
+    /// Counts a segment of this level, and merges nothing yet.
+    pub(super) fn count_run(&mut self, level: Level) {
+        self.runs.add(level, 1);
+    }
+
     /// Merges the last segments if they are many and small. Called after a segment of this level
     /// was added. The rows of a source keep their order.
     pub(super) fn merge_small(&mut self, level: Level) {

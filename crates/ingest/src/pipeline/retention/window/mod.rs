@@ -105,11 +105,33 @@ impl Window {
 
     /// Adds a segment, and expires the rows that are too old after it.
     pub(super) fn push(&mut self, segment: Arc<Segment>, at: ReadAt) {
+        let level = self.keep(segment, at);
+        if let Some(level) = level {
+            self.advance();
+            self.merge_small(level);
+        }
+    }
+
+    /// Adds a segment that was stored, with its number and bounds. Those that follow each other are
+    /// merged with the next one that is pushed, not here: the numbers are those of the store.
+    pub(super) fn restore(&mut self, stored: SnapshotSegment, at: ReadAt) {
+        let SnapshotSegment { number, segment, bounds } = stored;
+        self.next = self.next.max(number);
+        let Some(level) = self.keep(segment, at) else { return };
+        if let Some(kept) = self.kept.get_mut(&number) {
+            (kept.first_ns, kept.last_ns) = (bounds.first_ns, bounds.last_ns);
+        }
+        self.count_run(level);
+        self.advance();
+    }
+
+    /// Adds a segment, unless it has no rows. Returns its level.
+    fn keep(&mut self, segment: Arc<Segment>, at: ReadAt) -> Option<Level> {
         if let Some(clock) = &mut self.clock {
             clock.update(&segment, at);
         }
         if segment.rows() == 0 {
-            return;
+            return None;
         }
         let newest_ns = self.clock.as_ref().and_then(Clock::newest_ns);
         let newest_ns = newest_ns.unwrap_or(if at.is_live { at.machine_ns } else { i64::MAX });
@@ -136,8 +158,7 @@ impl Window {
         {
             self.ahead.push((number, clock.agreed()));
         }
-        self.advance();
-        self.merge_small(level);
+        Some(level)
     }
 
     /// Adds a segment at the end. Returns its number.
