@@ -31,7 +31,7 @@ fn load(bytes: &[u8]) -> Option<Arc<DataSet>> {
 /// The report as JSON.
 fn report(data: &Arc<DataSet>) -> String {
     let query = ParsedQuery::parse(&Query::default()).expect("there are no conditions");
-    let evaluator = Evaluator::new(data.clone(), query, 1).expect("the default");
+    let mut evaluator = Evaluator::new(data.clone(), query, 1).expect("the default");
     let answer = evaluator.answer(&AtomicBool::new(false)).expect("nothing stops it");
     weir_view::to_json(&answer.report).expect("it is plain data")
 }

@@ -154,7 +154,7 @@ impl<'a> Decoder<'a> {
         String::from_utf8(self.text()?.to_vec()).ok()
     }
 
-    #[expect(clippy::option_option, reason = "the outer one is a failure")]
+    /// The outer option is a failure, the inner one the value.
     pub(crate) fn option<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Option<T>,

@@ -346,7 +346,7 @@ impl Page {
 
 /// Fills a data set with what a folder has, and keeps it there.
 fn open_state(folder: &Path, data: Arc<DataSet>) -> Result<State, Failure> {
-    let opened = State::open(folder, data, |message| warn(message));
+    let opened = State::open(folder, data, warn);
     let (state, notes) = opened.map_err(|error| Failure::new(format_args!("--state: {error}")))?;
     notes.iter().for_each(|note| warn(format_args!("--state: {note}")));
     Ok(state)

@@ -110,7 +110,7 @@ fn the_page_of_a_data_set_is_that_of_its_log() {
     let expected = run(["report", "--json", text(&log)]).stdout;
     let expected: serde_json::Value = serde_json::from_str(&expected).expect("JSON");
     let answer = report_of(&saved);
-    for part in ["lines", "records", "bytes", "top", "totals"] {
+    for part in ["lines", "records", "matching", "bytes_sent", "errors", "distinct"] {
         assert_eq!(answer[part], expected[part], "{part}");
     }
 }
