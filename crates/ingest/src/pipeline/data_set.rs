@@ -93,7 +93,10 @@ impl DataSet {
 
     /// Adds text columns, unless they are known already.
     pub fn add_columns(&self, names: &[String]) {
-        add_columns(&mut self.values_mut(), names);
+        // A caller that holds the values may ask again for columns that it has added.
+        if !has_columns(&self.values(), names) {
+            add_columns(&mut self.values_mut(), names);
+        }
     }
 
     /// Which segments are kept.
@@ -399,6 +402,10 @@ impl DataSet {
 }
 
 /// Adds text columns, unless they are known already.
+fn has_columns(values: &Values, names: &[String]) -> bool {
+    names.iter().all(|name| values.schema().text_column_by_name(name).is_some())
+}
+
 fn add_columns(values: &mut Values, names: &[String]) {
     for name in names {
         if values.schema().text_column_by_name(name).is_none() {
