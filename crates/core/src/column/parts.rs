@@ -11,7 +11,6 @@ use super::selection::Selection;
 use super::times::Times;
 use crate::field::ColumnKind;
 use crate::schema::{ColumnId, RecordKind};
-use crate::values::Values;
 
 /// A segment as plain data, see [`Segment::of_parts`].
 #[derive(Debug, Clone)]
@@ -103,31 +102,12 @@ impl Segment {
         &self.line_start
     }
 
-    /// Returns the segment that consists of these parts; `None` if they do not fit each other, or if
-    /// an id of a text is not one of the values.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use weir_core::{Codes, ColumnParts, Field, RecordKind, Segment, SegmentParts, Values};
-    ///
-    /// let mut values = Values::new(1 << 20);
-    /// let id = values.intern(Field::Path.column(), b"/");
-    /// let parts = |id: u32| SegmentParts {
-    ///     kind: RecordKind::Request,
-    ///     source: 0,
-    ///     block_offset: 100,
-    ///     rows: 2,
-    ///     line_starts: Codes::pack([0u64, 17].into_iter()),
-    ///     columns: vec![(
-    ///         Field::Path.column().index(),
-    ///         ColumnParts::Text(Codes::Constant { code: id.into(), rows: 2 }),
-    ///     )],
-    /// };
-    /// assert_eq!(Segment::of_parts(parts(id), &values).unwrap().line_offset(1), 117);
-    /// assert!(Segment::of_parts(parts(id + 1), &values).is_none());
-    /// ```
-    pub fn of_parts(parts: SegmentParts, values: &Values) -> Option<Self> {
+    /// Returns the segment that consists of these parts; `None` if they do not fit each other. `known`
+    /// returns the id of a column by its number, its kind, and an end of the ids of its texts.
+    pub(crate) fn of_known_parts(
+        parts: SegmentParts,
+        known: impl Fn(usize) -> Option<(ColumnId, ColumnKind, usize)>,
+    ) -> Option<Self> {
         let SegmentParts { kind, source, block_offset, rows, line_starts, columns } = parts;
         let has_room = is_below(&line_starts, u64::MAX - block_offset);
         // No two lines begin at the same place. So rows take memory, which bounds their number.
@@ -143,8 +123,8 @@ impl Segment {
         let mut own: Vec<(ColumnId, ColumnData)> = Vec::with_capacity(columns.len());
         for (index, column) in columns {
             let is_next = own.last().is_none_or(|(last, _)| last.index() < index);
-            let (id, known) = values.schema().columns().nth(index)?;
-            let data = column.check(rows, known.kind, values.dictionary(id).ids())?;
+            let (id, kind, ids) = known(index)?;
+            let data = column.check(rows, kind, ids)?;
             own.push((id, is_next.then_some(data)?));
         }
         let line_start = line_starts;

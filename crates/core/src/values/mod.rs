@@ -28,13 +28,13 @@ mod stored;
 mod sweep;
 
 pub use decided_ids::DecidedIds;
-pub use dictionary::Dictionary;
+pub use dictionary::{Dictionary, StoredValueError};
 pub use frequent_items::FrequentItems;
 pub use late_values::LateValues;
 pub use live_ids::LiveIds;
 pub use pending_segment::PendingSegment;
 pub use store::Values;
-pub use stored::{ColumnState, StoredValueError};
+pub use stored::ColumnState;
 pub use sweep::{PendingSweep, Sweep};
 
 pub(crate) use generation::{Generations, InFlightGuard};

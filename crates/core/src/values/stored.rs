@@ -2,9 +2,10 @@
 //!
 //! Ids stay as they are, because segments refer to them. Hashes do not: each process has its own.
 
+use super::dictionary::StoredValueError;
 use super::late_values::LateValues;
 use super::store::{RESERVE_SHARE, RESERVE_SHARE_OF_COLUMN, Values};
-use crate::column::OffsetDays;
+use crate::column::{OffsetDays, Segment, SegmentParts};
 use crate::schema::ColumnId;
 
 /// What is stored of a column beside its values.
@@ -20,13 +21,37 @@ pub struct ColumnState {
     pub uncounted_max: Vec<(u32, u64)>,
 }
 
-/// Why values cannot be added.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StoredValueError {
-    /// An id has a value already, or is none.
-    Id,
-    /// They take more than the memory limit.
-    Memory,
+impl Segment {
+    /// Returns the segment that consists of these parts; `None` if they do not fit each other, or if
+    /// an id of a text is not one of the values.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::{Codes, ColumnParts, Field, RecordKind, Segment, SegmentParts, Values};
+    ///
+    /// let mut values = Values::new(1 << 20);
+    /// let id = values.intern(Field::Path.column(), b"/");
+    /// let parts = |id: u32| SegmentParts {
+    ///     kind: RecordKind::Request,
+    ///     source: 0,
+    ///     block_offset: 100,
+    ///     rows: 2,
+    ///     line_starts: Codes::pack([0u64, 17].into_iter()),
+    ///     columns: vec![(
+    ///         Field::Path.column().index(),
+    ///         ColumnParts::Text(Codes::Constant { code: id.into(), rows: 2 }),
+    ///     )],
+    /// };
+    /// assert_eq!(Segment::of_parts(parts(id), &values).unwrap().line_offset(1), 117);
+    /// assert!(Segment::of_parts(parts(id + 1), &values).is_none());
+    /// ```
+    pub fn of_parts(parts: SegmentParts, values: &Values) -> Option<Self> {
+        Self::of_known_parts(parts, |index| {
+            let (id, column) = values.schema().columns().nth(index)?;
+            Some((id, column.kind, values.dictionary(id).ids()))
+        })
+    }
 }
 
 impl Values {

@@ -20,6 +20,8 @@ use hashbrown::HashTable;
 use super::id_bits::IdBits;
 use super::prefetch::{CACHE_LINE_BYTES, prefetch};
 
+pub use restore::StoredValueError;
+
 /// The distinct values of one field. Each has a dense id, in the order of first appearance. Ids 0
 /// and 1 are [`ABSENT`](crate::ABSENT) and [`REMAINDER`](crate::REMAINDER).
 ///

@@ -1,7 +1,15 @@
 //! Filling a dictionary with values that have ids already.
 
 use super::{Dictionary, ENTRY_BYTES, Entry, Span, spread};
-use crate::values::stored::StoredValueError;
+
+/// Why values cannot be added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoredValueError {
+    /// An id has a value already, or is none.
+    Id,
+    /// They take more than the memory limit.
+    Memory,
+}
 
 impl Dictionary {
     /// Adds values with ids from `first_id` on, each of which is free. Ids before the first that no
