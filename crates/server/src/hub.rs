@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use weir_ingest::{Pipeline, ReadTotals, TotalMemory};
 use weir_net::HostGuard;
@@ -80,12 +79,6 @@ impl Sessions {
         Some(session)
     }
 }
-
-/// Returns the memory of an ended session.
-static MEMORY_RETURN: TaskKind = TaskKind::new("return of memory");
-
-/// How long after the end of a session its memory is returned.
-const MEMORY_RETURN_DELAY: Duration = Duration::from_secs(1);
 
 /// Waits until a session has no users.
 static SESSION_END: TaskKind = TaskKind::new("end of a session");
@@ -194,20 +187,8 @@ impl Hub {
     pub(crate) fn end(&self, id: &str) -> Result<(), Refusal> {
         let session = self.sessions.lock().by_id.remove(id).ok_or(Refusal::UnknownSession)?;
         session.end(EndCause::Request);
-        self.return_memory();
+        session.memory_return().soon();
         Ok(())
-    }
-
-    /// Returns the memory of a session that has ended to the system, when its tasks and threads
-    /// have had time to drop it.
-    fn return_memory(&self) {
-        let return_memory = self.options.return_memory;
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        runtime.spawn(MEMORY_RETURN.observe(TaskName::Unnamed, async move {
-            tokio::time::sleep(MEMORY_RETURN_DELAY).await;
-            // This fails only if the server ends.
-            let _ = tokio::task::spawn_blocking(return_memory).await;
-        }));
     }
 
     /// Ends all sessions, because the server is being stopped.

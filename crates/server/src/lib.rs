@@ -34,6 +34,7 @@ mod format_trial;
 mod hub;
 mod kept_text;
 mod live;
+mod memory_return;
 mod message;
 mod options;
 mod page;

@@ -5,7 +5,12 @@
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const RETURNED_BYTES: libc::c_int = 1 << 20;
 
-/// Makes glibc return large blocks to the system when they are freed. Without this, its threshold
+/// The number of heaps of a machine with fewer cores. glibc would make eight for each core, one for almost
+/// each thread that computes views, and free blocks in one are of no use to the others.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const HEAPS_MIN: usize = 4;
+
+/// Makes glibc share heaps between threads, and return large blocks to the system when they are freed. Without this, its threshold
 /// rises to 32 MiB with the first large block that is freed, and the buffers of sessions that have
 /// ended stay in the process, scattered over its heaps.
 ///
@@ -13,10 +18,14 @@ const RETURNED_BYTES: libc::c_int = 1 << 20;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[expect(unsafe_code, reason = "mallopt is a foreign function")]
 pub(super) fn return_large_blocks() {
+    let cores = std::thread::available_parallelism().map_or(HEAPS_MIN, usize::from);
+    let heaps = libc::c_int::try_from(cores.max(HEAPS_MIN)).unwrap_or(libc::c_int::MAX);
     // SAFETY: mallopt(3) takes two numbers by value and touches no memory of the caller. It is
-    // safe to call at any time; glibc locks its own state. If it fails, nothing changes.
+    // safe to call at any time; glibc locks its own state. If it fails, nothing changes. The two
+    // calls do not depend on each other.
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, RETURNED_BYTES);
+        libc::mallopt(libc::M_ARENA_MAX, heaps);
     }
 }
 

@@ -279,6 +279,7 @@ impl Export {
                 export.keep_length(total);
             }
             drop((user, rows.stop));
+            export.session.memory_return().soon();
         }));
         body
     }

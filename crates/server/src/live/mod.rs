@@ -113,6 +113,7 @@ pub(crate) async fn run(session: Arc<Session>, socket: WebSocket<UpgradedStream>
         () = session.ended() => true,
     };
     drop(data);
+    session.memory_return().soon();
     if has_session_ended {
         let refusal = session.end_refusal();
         let closing = async {

@@ -16,6 +16,7 @@ use weir_sync::Lock;
 use crate::file::{
     AheadPool, FileBegin, Purpose, Replays, UnpackDestination, UnpackLimits, UploadedFile,
 };
+use crate::memory_return::MemoryReturn;
 use crate::options::{Remedies, ServerOptions};
 use crate::refusal::Refusal;
 use crate::turns::{ServerTurns, SessionTurns};
@@ -60,8 +61,7 @@ pub(crate) struct Session {
     jobs: usize,
     format: FormatChoice,
     remedies: Remedies,
-    /// Returns memory that was freed to the system.
-    return_memory: fn(),
+    memory_return: Arc<MemoryReturn>,
     /// The memory limit of all sessions together.
     memory: TotalMemory,
     /// `None` after the session has ended.
@@ -106,7 +106,7 @@ impl Session {
             jobs: options.jobs,
             format: options.format.clone(),
             remedies: options.remedies.clone(),
-            return_memory: options.return_memory,
+            memory_return: MemoryReturn::new(options.return_memory),
             memory: memory.clone(),
             pipeline: Lock::new(Some(pipeline)),
             files: Lock::default(),
@@ -167,9 +167,9 @@ impl Session {
         &self.view_memory
     }
 
-    /// Returns memory that was freed to the system. Call it on a blocking thread.
-    pub(crate) fn return_memory(&self) {
-        (self.return_memory)();
+    /// Returns the way to give the memory that it no longer needs back to the system.
+    pub(crate) fn memory_return(&self) -> &Arc<MemoryReturn> {
+        &self.memory_return
     }
 
     /// Returns the budget of the patterns of a question, which ends when the flag is set.

@@ -60,7 +60,8 @@ const SESSION_REPLAYS_MAX: usize = 1;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effort {
     Short,
-    /// Short, for one report to a program. It does not wait for the views of any number of pages.
+    /// Short, for one report to a program. It never waits for the views of pages, however many there
+    /// are and even if it takes long.
     Report,
     /// Not known before it is tried: that of a panel, which may replay a rule in a millisecond or
     /// in a minute. It begins in a short turn of its own kind, so that views do not wait for it.
@@ -174,9 +175,9 @@ impl SessionTurns {
         }
     }
 
-    /// Computes an answer: first in a short turn unless it is certainly long, then in a long one. If no long turn is free, the
-    /// work is stopped, and starts again when it gets one. Returns `None` if the answer was
-    /// cancelled. The work should return `None` when the flag is set. Dropping the future does not
+    /// Computes an answer: first in a short turn unless it is certainly long, then in a long one. If
+    /// no long turn is free, a report keeps its turn, and other work is stopped and starts again when
+    /// it gets one. Returns `None` if the answer was cancelled. The work should return `None` when the flag is set. Dropping the future does not
     /// free the turn before the work ends, so the caller should also cancel it.
     ///
     /// # Errors
@@ -205,6 +206,10 @@ impl SessionTurns {
             }
             if let Some(turn) = self.long.free_turn(viewer) {
                 running.exchange(turn);
+                return self.wait_for_long(running, cancellation).await;
+            }
+            if effort == Effort::Report {
+                // The long views of pages, of which hundreds may wait, are no reason for it to wait.
                 return self.wait_for_long(running, cancellation).await;
             }
             cancellation.stop();

@@ -109,6 +109,25 @@ async fn a_report_does_not_wait_for_views() {
     views.into_iter().for_each(|view| view.abort());
 }
 
+/// On a busy machine a report takes longer than a short turn, beside views that do too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_report_does_not_wait_for_long_views() {
+    let turns = Arc::new(SessionTurns::new(&server_turns(), 0, TIME_MAX));
+    let begun = Arc::new(AtomicUsize::new(0));
+    let guard = CancelOnDrop::default();
+    let (views, cancellation, work) = (turns.clone(), guard.cancellation(), endless(&begun));
+    let view = tokio::spawn(async move { views.answer(Effort::Long, &cancellation, work).await });
+    wait_until(|| begun.load(Ordering::SeqCst) == 1).await;
+    let report = |should_stop: &AtomicBool| {
+        std::thread::sleep(SHORT_TURN * 2);
+        (!should_stop.load(Ordering::Relaxed)).then_some(7)
+    };
+    assert_eq!(turns.answer(Effort::Report, &Arc::default(), report).await, Ok(Some(7)));
+    assert!(!view.is_finished(), "the view has the only long turn of its session");
+    drop(guard);
+    assert_eq!(view.await.expect("no panic"), Ok(None), "cancelled");
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_takes_too_long_is_refused_and_ended() {
     let turns = SessionTurns::new(&server_turns(), 0, TIME_MAX);

@@ -243,14 +243,14 @@ impl SharedAnswer {
                 // place than this work may find free.
                 let returns = || turn.is_some() && owner.view_memory().is_crowded();
                 if returns() {
-                    owner.return_memory();
+                    owner.memory_return().now();
                 }
                 let made =
                     answer.make(state, room, &owner, &data, previous.as_deref(), should_stop);
                 answer.is_long.store(started.elapsed() > SHORT_TURN, Ordering::Relaxed);
                 if returns() {
                     // Each thread that made a view would keep the memory of its work.
-                    owner.return_memory();
+                    owner.memory_return().now();
                 }
                 made.transpose()
             };

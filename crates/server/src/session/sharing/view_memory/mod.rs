@@ -8,8 +8,6 @@ use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use weir_ingest::{DataSet, TotalMemory};
 
-use crate::turns::SHORT_TURN;
-
 /// Texts and evaluators may each take 1/n of the memory that the data set does not need.
 const REST_SHARE: usize = 8;
 
@@ -30,6 +28,9 @@ const REPORT_ROOM_TIMEOUT: Duration = Duration::from_secs(3);
 /// With less room than this for all texts, they are made one at a time. To make one takes some 10 MiB
 /// for a list of ten thousand rows.
 const PARALLEL_BYTES_MIN: usize = 16 << 20;
+
+/// How long a text then waits for another that takes long to make.
+const MAKING_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long a reader may take none of a text while the texts take too much memory.
 const CROWDED_SEND_TIMEOUT: Duration = Duration::from_secs(2);
@@ -164,8 +165,8 @@ impl ViewMemory {
     }
 
     /// Waits until no other text is made, if texts wait for room. If there is little room for texts,
-    /// waits for a short turn at most, so that one that takes long does not keep others waiting. Call
-    /// it without a turn or a lock, and keep the permit until the text is made.
+    /// waits for [`MAKING_TIMEOUT`] at most, so that one that takes long does not keep others waiting.
+    /// Call it without a turn or a lock, and keep the permit until the text is made.
     pub(crate) async fn making_turn(&self) -> Option<OwnedSemaphorePermit> {
         if !self.is_crowded() && self.bytes_max() >= PARALLEL_BYTES_MIN {
             return None;
@@ -174,7 +175,7 @@ impl ViewMemory {
         // Acquiring cannot fail, because the semaphore is never closed.
         match self.is_crowded() {
             true => permit.await.ok(),
-            false => tokio::time::timeout(SHORT_TURN, permit).await.ok()?.ok(),
+            false => tokio::time::timeout(MAKING_TIMEOUT, permit).await.ok()?.ok(),
         }
     }
 

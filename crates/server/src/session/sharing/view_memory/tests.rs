@@ -7,7 +7,6 @@ use weir_ingest::{
 };
 
 use super::{BEYOND_MAX, CROWDED_SEND_TIMEOUT, ROOM_TIMEOUT, ViewMemory};
-use crate::turns::SHORT_TURN;
 
 fn memory() -> (Arc<DataSet>, Arc<ViewMemory>) {
     let data = DataSet::new(Retention::Segments, 16_000, &[]);
@@ -147,7 +146,7 @@ async fn one_text_is_made_at_a_time_while_others_wait_for_room() {
     assert!(memory.making_turn().await.is_none(), "nobody waits any longer");
 }
 
-/// A text that takes long keeps others waiting for a short turn only.
+/// A text that takes long keeps others waiting for a time only.
 #[tokio::test(start_paused = true)]
 async fn one_text_is_made_at_a_time_if_there_is_little_room() {
     let (_data, memory) = memory();
@@ -155,7 +154,7 @@ async fn one_text_is_made_at_a_time_if_there_is_little_room() {
     assert!(first.is_some() && !memory.is_crowded());
     let begun = Instant::now();
     assert!(memory.making_turn().await.is_none(), "the first takes long");
-    assert_eq!(begun.elapsed(), SHORT_TURN);
+    assert_eq!(begun.elapsed(), MAKING_TIMEOUT);
     drop(first);
     assert!(memory.making_turn().await.is_some());
 }
