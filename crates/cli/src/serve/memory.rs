@@ -17,7 +17,7 @@ const HEAPS_MIN: usize = 4;
 /// Call it before the server starts its threads. Other allocators return memory by themselves.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[expect(unsafe_code, reason = "mallopt is a foreign function")]
-pub(super) fn return_large_blocks() {
+pub(super) fn prepare_heaps() {
     let cores = std::thread::available_parallelism().map_or(HEAPS_MIN, usize::from);
     let heaps = libc::c_int::try_from(cores.max(HEAPS_MIN)).unwrap_or(libc::c_int::MAX);
     // SAFETY: mallopt(3) takes two numbers by value and touches no memory of the caller. It is
@@ -31,7 +31,7 @@ pub(super) fn return_large_blocks() {
 
 /// Does nothing, because only glibc needs it.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-pub(super) fn return_large_blocks() {}
+pub(super) fn prepare_heaps() {}
 
 /// Returns the free pages of all heaps to the system. The blocks of uploads and views that are
 /// smaller than the threshold lie between others in the heaps of the threads that made them, so

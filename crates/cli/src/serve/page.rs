@@ -93,7 +93,7 @@ impl Page {
     }
 
     fn open_as(arguments: &PageArguments, bench: bool) -> Result<Self, Failure> {
-        memory::return_large_blocks();
+        memory::prepare_heaps();
         let log = logging::install(&arguments.log.log, arguments.log.log_as.into())?;
         // Checked here, so that the message names the option.
         arguments.read.zone()?;
