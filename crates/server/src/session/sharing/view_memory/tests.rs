@@ -6,7 +6,7 @@ use weir_ingest::{
     DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd, TotalMemory,
 };
 
-use super::{BEYOND_MAX, CROWDED_SEND_TIMEOUT, ROOM_TIMEOUT, ViewMemory};
+use super::{BEYOND_MAX, CROWDED_SEND_TIMEOUT, MAKING_TIMEOUT, ROOM_TIMEOUT, ViewMemory};
 
 fn memory() -> (Arc<DataSet>, Arc<ViewMemory>) {
     let data = DataSet::new(Retention::Segments, 16_000, &[]);
