@@ -66,6 +66,12 @@ impl BodySender {
         if state.is_abandoned { Err(ClientGoneError) } else { Ok(()) }
     }
 
+    /// Whether the connection has not taken all parts yet. Over HTTP/2 it takes what the client has
+    /// room for, and 128 KiB.
+    pub fn has_queued(&self) -> bool {
+        !self.queue.state.lock().parts.is_empty()
+    }
+
     /// Waits until the body is dropped, because the client is gone or has received all of it.
     pub async fn closed(&self) {
         loop {

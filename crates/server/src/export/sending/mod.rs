@@ -62,7 +62,7 @@ pub(super) async fn send(
     let mut at = 0;
     while at < range.end {
         let next = async {
-            reader.wait_until_taken(taken_bytes_expected).await?;
+            reader.wait_until_taken(taken_bytes_expected, &sender).await?;
             reader.turn.resume().await;
             next(parts).await.map_err(|_| Ended)
         };

@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
-use weir_net::ClientGoneError;
+use weir_net::{BodySender, ClientGoneError};
 
 use crate::turns::ExportTurn;
 
@@ -85,15 +85,20 @@ impl<T: Fn() -> Option<u64>, C: Fn()> Reader<T, C> {
         }
     }
 
-    /// Waits until the client has taken this many bytes, if another export waits for a turn or has got
-    /// that of this one. So an unread export makes no more than it has to, and holds little.
+    /// Waits until the client has taken this many bytes, or its connection all parts if only these can be
+    /// counted, if another export waits for a turn or has got that of this one. So an unread export makes no more than it has to, and holds little.
     ///
     /// # Errors
     /// If the client was cut off.
-    pub(super) async fn wait_until_taken(&mut self, bytes: u64) -> Result<(), Ended> {
+    pub(super) async fn wait_until_taken(
+        &mut self,
+        bytes: u64,
+        sender: &BodySender,
+    ) -> Result<(), Ended> {
         let (mut look, mut looked) = (self.first_look(), Instant::now());
         let may_wait = |turn: &ExportTurn| turn.is_wanted() || turn.is_given_away();
-        while may_wait(&self.turn) && (self.taken_bytes)().is_some_and(|taken| taken < bytes) {
+        let is_untaken = |taken: Option<u64>| taken.map_or(sender.has_queued(), |it| it < bytes);
+        while may_wait(&self.turn) && is_untaken((self.taken_bytes)()) {
             sleep(TAKEN_CHECK).await;
             if looked.elapsed() >= UNREAD_CHECK {
                 looked = Instant::now();

@@ -231,3 +231,19 @@ async fn a_client_that_reads_slowly_costs_a_queue_and_two_parts() {
     assert_eq!(sending.await.expect("no panic"), None);
     parts.ended().await;
 }
+
+/// Over HTTP/2 only whole parts can be counted.
+#[tokio::test(start_paused = true)]
+async fn while_others_wait_a_part_is_made_after_the_connection_took_the_last() {
+    let (turn, next) = ExportTurns::with_one_turn().await;
+    let (sender, mut body) = Body::channel(2 * PART_BYTES);
+    let cut_off = || unreachable!("nobody waits for its place");
+    let destination = Destination { sender, turn, taken_bytes: || None, cut_off };
+    let parts = Endless::default();
+    let sending = tokio::spawn(send(parts.clone(), 0..u64::MAX, destination));
+    let _next = next.await.expect("no panic");
+    assert_eq!(parts.0.load(Ordering::SeqCst), 1, "there is room for another one in the queue");
+    assert!(body.frame().await.is_some_and(|frame| frame.is_ok()));
+    drop(body);
+    assert_eq!(sending.await.expect("no panic"), None);
+}
