@@ -23,6 +23,7 @@ use crate::save::SaveArguments;
 use crate::serve::ServeArguments;
 use crate::top::TopArguments;
 use crate::version::{VERSION, VersionArguments};
+use crate::watch::WatchArguments;
 
 /// Shows what happens to a web server's traffic: in the browser and in the terminal.
 ///
@@ -52,6 +53,7 @@ Examples:
   weir listen udp://127.0.0.1:5140   the page of the lines that servers send
   weir gateway gateway.toml          the page of a gateway in front of web services
   weir report access.log             the same in the terminal
+  weir watch access.log              a screen of the terminal to stay in
   weir grep -c 404 access.log        the lines that match
   weir count --by status access.log  how many requests have each value
   weir export --output access.parquet access.log
@@ -77,6 +79,7 @@ pub(crate) enum Command {
     Listen(ListenArguments),
     Gateway(GatewayArguments),
     Rules(RulesArguments),
+    Watch(WatchArguments),
     Top(TopArguments),
     Formats(FormatsArguments),
     Demo(DemoArguments),

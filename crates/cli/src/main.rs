@@ -13,6 +13,7 @@ mod display;
 mod export;
 mod format_file;
 mod formats;
+mod full_screen;
 mod gateway;
 mod grep;
 mod head;
@@ -37,6 +38,7 @@ mod terminal;
 mod top;
 mod unmatched;
 mod version;
+mod watch;
 mod withheld;
 mod zone;
 
@@ -70,6 +72,7 @@ fn main() -> ExitCode {
         Some(Command::Listen(arguments)) => listen::run(&arguments),
         Some(Command::Gateway(arguments)) => gateway::run(&arguments),
         Some(Command::Rules(arguments)) => rules::run(&arguments),
+        Some(Command::Watch(arguments)) => watch::run(&arguments),
         Some(Command::Top(arguments)) => top::run(&arguments),
         Some(Command::Formats(arguments)) => formats::run(&arguments),
         Some(Command::Demo(arguments)) => demo::run(&arguments),

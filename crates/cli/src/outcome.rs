@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use weir_view::LogLevel;
 
 use crate::display::{safe, safe_rows};
+use crate::full_screen;
 use crate::process_log;
 
 /// The end of a run without a [`Failure`].
@@ -68,7 +69,7 @@ fn say_at(level: LogLevel, message: &str) {
         |(number, line): (usize, &str)| if number == 0 { safe(line) } else { with_tabs(line) };
     let lines: Vec<String> = message.split('\n').enumerate().map(shown).collect();
     let line = format!("weir: {}\n", lines.join("\n"));
-    if !process_log::announce(level, message, &line) {
+    if !full_screen::hold(&line) && !process_log::announce(level, message, &line) {
         // If standard error is closed, the error cannot be reported anywhere.
         let _ = io::stderr().write_all(line.as_bytes());
     }

@@ -14,7 +14,7 @@ const LIST_COLUMNS_MIN: usize = 56;
 const GAP: usize = 4;
 
 /// Columns of the longest bar.
-const BAR_COLUMNS: usize = 8;
+pub(crate) const BAR_COLUMNS: usize = 8;
 
 /// Columns of a share, such as `>99.9%`.
 const SHARE_COLUMNS: usize = 6;
@@ -83,7 +83,7 @@ fn value(row: &TopRow, columns: usize) -> String {
 }
 
 /// A bar whose length is proportional to its count; at least an eighth of a column.
-fn bar(count: u64, count_max: u64) -> String {
+pub(crate) fn bar(count: u64, count_max: u64) -> String {
     let length = count as f64 / count_max.max(1) as f64 * (BAR_COLUMNS * 8) as f64;
     let length = (length.round() as usize).max(usize::from(count > 0));
     format!("{}{}", "█".repeat(length / 8), EIGHTHS[length % 8])

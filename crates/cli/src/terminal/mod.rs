@@ -16,6 +16,8 @@ use std::io::IsTerminal;
 use weir_ingest::SourceSnapshot;
 use weir_view::{BlocksReport, Report};
 
+pub(crate) use chart::{Plot, shown_buckets};
+pub(crate) use lists::{BAR_COLUMNS, bar};
 pub(crate) use progress::Progress;
 pub(crate) use samples::marked;
 pub(crate) use style::{Painter, Style};

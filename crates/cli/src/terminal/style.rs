@@ -15,6 +15,8 @@ impl Style {
     pub(crate) const DIM: Self = Self("2");
     /// An error.
     pub(crate) const WRONG: Self = Self("31");
+    /// What the keys act on.
+    pub(crate) const SELECTED: Self = Self("7");
     /// The bars of lists.
     pub(crate) const BAR: Self = Self("36");
 }

@@ -25,6 +25,7 @@ use self::snapshot::Program;
 use crate::options::read_token_text;
 use crate::outcome::{Exit, Failure, print};
 use crate::terminal::{Screen, is_dumb};
+use crate::watch;
 
 /// Show what flows through a running weir, and what it waits for
 #[derive(Debug, Args)]
@@ -38,7 +39,7 @@ pub(crate) struct TopArguments {
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 
-    /// Logs, which this command does not read.
+    /// Logs, which `weir watch` shows.
     #[arg(value_name = "FILE", hide = true)]
     files: Vec<PathBuf>,
 }
@@ -69,7 +70,12 @@ pub(crate) fn run(arguments: &TopArguments) -> Result<Exit, Failure> {
                 "name a running weir by --admin ADDRESS, with the address of its own --admin",
             ));
         }
-        (files, _) => return Err(not_of_logs(files)),
+        (files, None) => return watch::run_for_top(files),
+        (_, Some(_)) => {
+            return Err(Failure::new(
+                "--admin names a running weir, and a file a log; name one of them",
+            ));
+        }
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime
@@ -83,15 +89,6 @@ pub(crate) fn run(arguments: &TopArguments) -> Result<Exit, Failure> {
             false => print_once(&program).await,
         }
     })
-}
-
-/// The failure to show a log, which people try first.
-fn not_of_logs(files: &[PathBuf]) -> Failure {
-    let file = files.first().map(|file| file.display().to_string()).unwrap_or_default();
-    Failure::new(format_args!(
-        "`weir top` shows a running weir, named by --admin, not a log; to watch {file}, write \
-         `weir {file} --follow`"
-    ))
 }
 
 async fn print_once(program: &Program) -> Result<Exit, Failure> {

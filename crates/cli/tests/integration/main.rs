@@ -47,6 +47,8 @@ mod mistype;
 mod nginx;
 mod period;
 mod proxied_cases;
+#[cfg(unix)]
+mod pseudo_terminal;
 mod python_jobs;
 mod recording_backend;
 mod report;
@@ -80,3 +82,5 @@ mod top;
 mod upgrade;
 #[cfg(target_os = "linux")]
 mod upgrade_events;
+#[cfg(unix)]
+mod watch;

@@ -31,27 +31,85 @@ pub(crate) fn draw(
     screen: &Screen,
 ) -> Vec<String> {
     let painter = Painter { colour: screen.colour };
-    let groups = groups(histogram);
-    let scale_columns = separated(histogram.buckets.iter().map(|b| b.count).max().unwrap_or(0))
-        .len()
-        .max("1,000".len());
-    let columns = screen.columns - scale_columns - 2;
-    let (buckets, step_s) = join::to_fit(&histogram.buckets, histogram.step_s, columns);
-
-    let bars = Bars::new(&buckets, &groups, columns, ROWS);
-    let mut lines = vec![title(kind, step_s, (time, histogram.left_out), painter), String::new()];
-    for row in (0..ROWS).rev() {
-        let scale = right(&bars.scale(row), scale_columns);
-        let rule = painter.paint(Style::DIM, &format!("{scale} {}", bars.rule(row)));
-        lines.push(rule + &bars.row(row, painter));
-    }
-    let margin = " ".repeat(scale_columns + 1);
-    let (ticks, labels) = axis::draw(&buckets, step_s, bars.bucket_columns());
-    lines.push(painter.paint(Style::DIM, &format!("{}└{ticks}", &margin)));
-    lines.push(painter.paint(Style::DIM, &format!("{margin} {labels}")));
+    let plot = Plot::new(histogram, screen.columns, ROWS);
+    let mut lines = vec![plot.title(kind, time, painter), String::new()];
+    lines.extend(plot.bars(painter));
+    let (ticks, labels) = plot.axis();
+    lines.extend([ticks, labels].map(|line| painter.paint(Style::DIM, &line)));
     lines.push(String::new());
-    lines.extend(legend(&buckets, &groups, " ", screen));
+    lines.extend(legend(&plot.buckets, &plot.groups, " ", screen));
     lines
+}
+
+/// The buckets of a histogram, joined so that they fit beside a scale in so many columns, and their
+/// step in seconds.
+pub(crate) fn shown_buckets(histogram: &Histogram, columns: usize) -> (Vec<Bucket>, u64) {
+    let columns = columns.saturating_sub(scale_columns(histogram) + 2).max(1);
+    join::to_fit(&histogram.buckets, histogram.step_s, columns)
+}
+
+/// Columns of the numbers beside the bars.
+fn scale_columns(histogram: &Histogram) -> usize {
+    let count_max = histogram.buckets.iter().map(|bucket| bucket.count).max().unwrap_or(0);
+    separated(count_max).len().max("1,000".len())
+}
+
+/// The bars of a histogram with their axes.
+pub(crate) struct Plot {
+    pub(crate) buckets: Vec<Bucket>,
+    groups: Vec<String>,
+    step_s: u64,
+    left_out: u64,
+    scale_columns: usize,
+    columns: usize,
+    rows: usize,
+}
+
+impl Plot {
+    /// The bars in so many columns and rows.
+    pub(crate) fn new(histogram: &Histogram, columns: usize, rows: usize) -> Self {
+        let (buckets, step_s) = shown_buckets(histogram, columns);
+        let scale_columns = scale_columns(histogram);
+        let columns = columns.saturating_sub(scale_columns + 2).max(buckets.len());
+        let (groups, left_out) = (groups(histogram), histogram.left_out);
+        Self { buckets, groups, step_s, left_out, scale_columns, columns, rows }
+    }
+
+    /// What the bars are, and in which zone their times are.
+    pub(crate) fn title(&self, kind: RecordKind, time: &TimeRange, painter: Painter) -> String {
+        title(kind, self.step_s, (time, self.left_out), painter)
+    }
+
+    /// The rows of the bars from the highest on, each with its scale.
+    pub(crate) fn bars(&self, painter: Painter) -> Vec<String> {
+        let bars = self.shape();
+        let line = |row: usize| {
+            let scale = right(&bars.scale(row), self.scale_columns);
+            let rule = painter.paint(Style::DIM, &format!("{scale} {}", bars.rule(row)));
+            rule + &bars.row(row, painter)
+        };
+        (0..self.rows).rev().map(line).collect()
+    }
+
+    /// The line of ticks and the line of labels below the bars.
+    pub(crate) fn axis(&self) -> (String, String) {
+        let margin = " ".repeat(self.scale_columns + 1);
+        let (ticks, labels) = axis::draw(&self.buckets, self.step_s, self.bucket_columns());
+        (format!("{margin}└{ticks}"), format!("{margin} {labels}"))
+    }
+
+    /// The column at which a bucket begins.
+    pub(crate) fn column(&self, bucket: usize) -> usize {
+        self.scale_columns + 2 + bucket * self.bucket_columns()
+    }
+
+    fn bucket_columns(&self) -> usize {
+        self.shape().bucket_columns()
+    }
+
+    fn shape(&self) -> Bars<'_> {
+        Bars::new(&self.buckets, &self.groups, self.columns, self.rows)
+    }
 }
 
 fn title(

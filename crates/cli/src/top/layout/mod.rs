@@ -6,14 +6,8 @@ use super::stage_order::StageOrder;
 use super::table::{Table, share};
 use super::{stages, tasks, threads};
 use crate::display::safe;
+use crate::full_screen::Size;
 use crate::terminal::{Painter, Style, fit, width, wrap};
-
-/// The size of a terminal, in characters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Size {
-    pub(super) columns: usize,
-    pub(super) rows: usize,
-}
 
 /// What is drawn around the numbers.
 #[derive(Debug, Clone, Copy)]

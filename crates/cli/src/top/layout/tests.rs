@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use weir_inside::TaskSortKey;
 use weir_view::{Route, RouteStage, RouteStageKind, SlowestStage, from_json};
 
-use super::{Frame, Size};
+use super::Frame;
+use crate::full_screen::Size;
 use crate::terminal::{Painter, width};
 use crate::top::controls::{Controls, Lists, TaskOrder};
 use crate::top::snapshot::Snapshot;

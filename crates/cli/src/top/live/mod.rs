@@ -1,24 +1,20 @@
 //! The screen of a terminal, which is drawn again each second and after each key.
 
-mod console;
-mod keyboard;
-mod mode;
 mod poll;
-mod signals;
 
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
 
-use self::console::{FullScreen, leave};
-use self::keyboard::Keyboard;
 use self::poll::{Answer, poll};
-use self::signals::{TerminalEvent, TerminalSignals, suspend};
 use super::controls::{Control, Controls, TaskOrder};
-use super::keys::Key;
-use super::layout::{Frame, Size};
+use super::keys::{KeyAction, action};
+use super::layout::Frame;
 use super::snapshot::{Program, Snapshot};
 use crate::display::span;
+use crate::full_screen::{
+    FullScreen, Keyboard, Size, TerminalEvent, TerminalSignals, leave, suspend,
+};
 use crate::outcome::{Exit, Failure, print};
 use crate::serve::shutdown_signal;
 use crate::terminal::{Painter, Screen};
@@ -34,9 +30,6 @@ const TICK: Duration = Duration::from_secs(1);
 
 /// How long an answer may take until the screen says so.
 const SILENCE: Duration = Duration::from_secs(3);
-
-/// The assumed size of a terminal whose size is unknown.
-const SIZE: Size = Size { columns: 80, rows: 24 };
 
 /// What is drawn, and what happened.
 #[derive(Debug)]
@@ -88,10 +81,11 @@ impl Live {
             self.draw()?;
             tokio::select! {
                 Some(answer) = answers.recv() => self.receive(answer),
-                key = keyboard.next() => match key {
-                    Key::Quit => return Ok(Exit::Done),
-                    Key::Suspend => self.suspend(),
-                    Key::Control(control) => self.apply(control),
+                key = keyboard.next() => match action(key) {
+                    Some(KeyAction::Quit) => return Ok(Exit::Done),
+                    Some(KeyAction::Suspend) => self.suspend(),
+                    Some(KeyAction::Control(control)) => self.apply(control),
+                    None => {}
                 },
                 event = signals.next() => match event {
                     TerminalEvent::Resized => {}
@@ -152,10 +146,7 @@ impl Live {
             controls,
             has_keys: self.screen.has_keys(),
             notice: notice.as_deref().filter(|_| !controls.is_paused),
-            size: terminal_size::terminal_size().map_or(SIZE, |(width, height)| Size {
-                columns: width.0.into(),
-                rows: height.0.into(),
-            }),
+            size: Size::of_terminal(),
             painter: Painter { colour: Screen::of_stdout(false).colour },
         };
         let lines = frame.lines(&self.snapshot);

@@ -1,11 +1,13 @@
 //! The terminal while the program draws on all of it. Its state before that is restored at each
 //! end: when the [`FullScreen`] is dropped, and before the message of a panic.
 
-use std::io::{IsTerminal, Write, stdin, stdout};
+use std::io::{Write, stdout};
 use std::sync::{Once, OnceLock};
 
 use weir_sync::Lock;
 
+use super::held::write_held;
+use super::input;
 use super::mode::{Mode, restore, set_raw};
 
 /// Switches to the second screen of the terminal and hides the cursor.
@@ -25,13 +27,13 @@ static FIRST_MODE: OnceLock<Mode> = OnceLock::new();
 
 /// Exists while the program has the whole terminal.
 #[derive(Debug)]
-pub(super) struct FullScreen {
+pub(crate) struct FullScreen {
     has_keys: bool,
 }
 
 impl FullScreen {
-    /// Takes the terminal. Keys can be read if standard input is a terminal too.
-    pub(super) fn enter() -> Self {
+    /// Takes the terminal. Keys can be read if the process has a terminal to read from.
+    pub(crate) fn enter() -> Self {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
             let print = std::panic::take_hook();
@@ -46,9 +48,9 @@ impl FullScreen {
     }
 
     /// Takes the terminal again after [`leave`], or after another program has used it.
-    pub(super) fn enter_again(&mut self) {
+    pub(crate) fn enter_again(&mut self) {
         let mut is_taken = IS_TAKEN.lock();
-        let found = if stdin().is_terminal() { set_raw() } else { None };
+        let found = input::terminal().and_then(set_raw);
         self.has_keys = found.is_some();
         if let Some(mode) = found {
             FIRST_MODE.get_or_init(|| mode);
@@ -58,7 +60,7 @@ impl FullScreen {
     }
 
     /// Whether the terminal passes each key at once.
-    pub(super) fn has_keys(&self) -> bool {
+    pub(crate) fn has_keys(&self) -> bool {
         self.has_keys
     }
 }
@@ -70,15 +72,26 @@ impl Drop for FullScreen {
 }
 
 /// Restores the terminal, if it was taken.
-pub(super) fn leave() {
+pub(crate) fn leave() {
     let mut is_taken = IS_TAKEN.lock();
     if !std::mem::take(&mut *is_taken) {
         return;
     }
     write(LEAVE);
-    if let Some(mode) = FIRST_MODE.get() {
-        restore(mode);
+    if let Some((terminal, mode)) = input::terminal().zip(FIRST_MODE.get()) {
+        restore(terminal, mode);
     }
+    write_held();
+}
+
+/// Calls a function if the program draws on the terminal, which it goes on to do meanwhile. Returns
+/// whether it does.
+pub(super) fn if_taken(then: impl FnOnce()) -> bool {
+    let is_taken = IS_TAKEN.lock();
+    if *is_taken {
+        then();
+    }
+    *is_taken
 }
 
 /// Writes a sequence. If the terminal is gone, there is nothing to restore.

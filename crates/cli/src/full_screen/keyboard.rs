@@ -1,20 +1,22 @@
 //! The keys that a person presses.
 
+use std::fs::File;
 use std::future::pending;
-use std::io::{Read, stdin};
+use std::io::Read;
 use std::time::Duration;
 
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-use crate::top::keys::{Key, KeyReader};
+use super::input;
+use super::key::{Key, KeyReader};
 
 /// How long the rest of a sequence may take after its Escape. Over a slow connection, both may
 /// arrive apart.
 const ESCAPE_WAIT: Duration = Duration::from_millis(50);
 
-/// Reads keys from standard input.
+/// Reads keys from the terminal.
 #[derive(Debug)]
-pub(super) struct Keyboard {
+pub(crate) struct Keyboard {
     /// The bytes of the terminal; `None` without one.
     bytes: Option<Receiver<u8>>,
     reader: KeyReader,
@@ -22,26 +24,30 @@ pub(super) struct Keyboard {
 
 impl Keyboard {
     /// Begins to read, if there are keys to read.
-    pub(super) fn new(has_keys: bool) -> Self {
-        let bytes = has_keys.then(|| {
+    pub(crate) fn new(has_keys: bool) -> Self {
+        let terminal = input::terminal().filter(|_| has_keys);
+        let bytes = terminal.map(|terminal| {
             let (sender, bytes) = channel(64);
             // A read cannot be cancelled, so it has a thread, which ends with the program.
-            std::thread::spawn(move || read_to_end(&sender));
+            std::thread::spawn(move || read_to_end(terminal, &sender));
             bytes
         });
         Self { bytes, reader: KeyReader::default() }
     }
 
-    /// Returns the next key. The end of the terminal is a key too, the one that quits.
-    pub(super) async fn next(&mut self) -> Key {
+    /// Returns the next key. The end of the terminal is a key too.
+    pub(crate) async fn next(&mut self) -> Key {
         let Some(bytes) = &mut self.bytes else { return pending().await };
         loop {
             let byte = match self.reader.has_escape() {
                 true => tokio::time::timeout(ESCAPE_WAIT, bytes.recv()).await,
                 false => Ok(bytes.recv().await),
             };
-            // Either nothing follows the Escape, or the terminal is gone.
-            let Ok(Some(byte)) = byte else { return Key::Quit };
+            let Ok(byte) = byte else {
+                self.reader.end_escape();
+                return Key::Escape;
+            };
+            let Some(byte) = byte else { return Key::Closed };
             if let Some(key) = self.reader.read(byte) {
                 return key;
             }
@@ -49,11 +55,13 @@ impl Keyboard {
     }
 }
 
-fn read_to_end(sender: &Sender<u8>) {
-    for byte in stdin().lock().bytes() {
-        let Ok(byte) = byte else { return };
-        if sender.blocking_send(byte).is_err() {
-            return;
+fn read_to_end(mut terminal: &File, sender: &Sender<u8>) {
+    let mut buffer = [0; 64];
+    while let Ok(length @ 1..) = terminal.read(&mut buffer) {
+        for byte in &buffer[..length] {
+            if sender.blocking_send(*byte).is_err() {
+                return;
+            }
         }
     }
 }

@@ -1,14 +1,14 @@
 //! The signals about the terminal.
 
 #[cfg(unix)]
-pub(super) use self::unix::{TerminalSignals, suspend};
+pub(crate) use self::unix::{TerminalSignals, suspend};
 
 #[cfg(not(unix))]
-pub(super) use self::other::{TerminalSignals, suspend};
+pub(crate) use self::other::{TerminalSignals, suspend};
 
 /// What happened to the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TerminalEvent {
+pub(crate) enum TerminalEvent {
     /// It has another size.
     Resized,
     /// The program may use it again, after it was stopped.

@@ -1,0 +1,126 @@
+//! The lines of the screen, from the state and the last answers. Nothing here changes either.
+
+mod chart;
+mod head;
+mod help;
+mod lists;
+mod totals;
+
+use crate::display::safe;
+use crate::full_screen::Size;
+use crate::terminal::{Painter, Style, fit, left, width};
+
+use super::answers::Answers;
+use super::state::{Page, State};
+
+/// What is drawn.
+pub(super) struct Frame<'a> {
+    pub(super) state: &'a State,
+    pub(super) answers: &'a Answers,
+    /// Whether the answers are to an earlier question.
+    pub(super) is_outdated: bool,
+    /// The last message about the log.
+    pub(super) message: Option<String>,
+    /// Whether keys are read.
+    pub(super) has_keys: bool,
+    pub(super) size: Size,
+    pub(super) painter: Painter,
+}
+
+/// From this height on, there is a chart.
+const CHART_ROWS_MIN: usize = 16;
+
+/// From this height on, the last row has the keys.
+const FOOTER_ROWS_MIN: usize = 4;
+
+/// From this width on, there is a chart.
+const CHART_COLUMNS_MIN: usize = 24;
+
+impl Frame<'_> {
+    /// The lines: at most as many as the terminal has rows, none wider than the terminal.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let Size { rows, .. } = self.size;
+        let mut lines = match self.state.page() {
+            Some(Page::Help) => help::lines(self.size, self.painter),
+            None => self.overview(),
+        };
+        let footer_rows = usize::from(rows >= FOOTER_ROWS_MIN);
+        lines.truncate(rows - footer_rows);
+        lines.resize(rows - footer_rows, String::new());
+        if footer_rows > 0 {
+            lines.push(self.footer());
+        }
+        lines
+    }
+
+    fn overview(&self) -> Vec<String> {
+        let Size { rows, columns } = self.size;
+        let mut lines = vec![head::heading(self), head::filter(self)];
+        if let Some(refusal) = &self.answers.refusal {
+            for line in safe_lines(refusal) {
+                lines.push(self.line(Style::WRONG, &line));
+            }
+        }
+        let Some(report) = self.answers.report() else {
+            lines.push(self.line(Style::DIM, "reading..."));
+            return lines;
+        };
+        let totals_max = if rows >= CHART_ROWS_MIN { 3 } else { 1 };
+        lines.extend(totals::lines(report, columns, totals_max, self.painter));
+        if rows >= CHART_ROWS_MIN && columns >= CHART_COLUMNS_MIN {
+            lines.extend(chart::lines(self, report));
+        }
+        let room = rows.saturating_sub(lines.len() + 1);
+        lines.extend(lists::lines(self, report, room));
+        lines
+    }
+
+    /// One line of this style, cut to the width of the terminal.
+    fn line(&self, style: Style, text: &str) -> String {
+        self.painter.paint(style, &fit(text, self.size.columns))
+    }
+
+    /// What happened, or else the keys, the most important first.
+    fn footer(&self) -> String {
+        let message = self.message.as_deref().map(|message| safe(message.trim_end()));
+        if let Some(text) = self.state.notice.as_deref().map(safe).or(message) {
+            return self.line(Style::TITLE, &text);
+        }
+        if !self.has_keys {
+            return self.line(Style::DIM, "Ctrl-C quit");
+        }
+        let parts = [
+            "q quit",
+            "? help",
+            "Tab next",
+            "Enter drill",
+            "= include",
+            "! exclude",
+            "Esc back",
+            "+ - zoom",
+            "f freeze",
+        ];
+        let mut text = String::new();
+        for part in parts {
+            let longer = if text.is_empty() { part.to_owned() } else { format!("{text}  {part}") };
+            if width(&longer) > self.size.columns {
+                break;
+            }
+            text = longer;
+        }
+        self.line(Style::DIM, &text)
+    }
+}
+
+/// The lines of a text that may have characters of the log in it.
+fn safe_lines(text: &str) -> Vec<String> {
+    text.split('\n').map(safe).collect()
+}
+
+/// A text and another at the right end of the line, both cut to the width if need be. Returns the
+/// parts, which fill the line together.
+fn spread(text: &str, end: &str, columns: usize) -> (String, String) {
+    let end = fit(end, columns);
+    let room = columns.saturating_sub(width(&end));
+    (left(&fit(text, room.saturating_sub(1)), room), end)
+}

@@ -1,0 +1,146 @@
+//! The loop: keys, answers, signals and changes of the size, and a picture after each.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use super::WatchArguments;
+use super::answers::{Answers, Reply};
+use super::desk::Desk;
+use super::draw::Frame;
+use super::question::Question;
+use super::reading::Log;
+use super::state::{State, Step};
+use crate::full_screen::{
+    FullScreen, Key, Keyboard, Picture, Size, TerminalEvent, TerminalSignals, last_held, leave,
+    suspend,
+};
+use crate::outcome::{Exit, Failure, print};
+use crate::serve::shutdown_signal;
+use crate::terminal::{Painter, Screen};
+
+/// The pause after which the screen is drawn again, whatever happens.
+const TICK: Duration = Duration::from_secs(1);
+
+struct Live {
+    screen: FullScreen,
+    picture: Picture,
+    painter: Painter,
+    desk: Arc<Desk>,
+    state: State,
+    answers: Answers,
+    /// The last question, with its number.
+    asked: Option<(u64, Question)>,
+    /// Whether another program has the terminal.
+    is_suspended: bool,
+}
+
+/// Draws until a key or a signal ends it.
+pub(super) async fn run(arguments: &WatchArguments, log: Log) -> Result<Exit, Failure> {
+    let state = State::new(arguments)?;
+    let signals = TerminalSignals::new()
+        .map_err(|error| Failure::new(format_args!("signals cannot be received: {error}")))?;
+    let shutdown = shutdown_signal();
+    let (data, jobs) = log.begin(arguments)?;
+    let (sender, replies) = mpsc::channel(1);
+    let desk = Arc::<Desk>::default();
+    desk.open(data, jobs, sender).map_err(|error| {
+        Failure::new(format_args!("the thread that answers cannot be started: {error}"))
+    })?;
+    let live = Live {
+        screen: FullScreen::enter(),
+        picture: Picture::default(),
+        painter: Painter { colour: Screen::of_stdout(false).colour },
+        desk,
+        state,
+        answers: Answers::default(),
+        asked: None,
+        is_suspended: false,
+    };
+    tokio::select! {
+        ended = live.draw_until_end(replies, signals) => ended,
+        () = shutdown => Ok(Exit::Done),
+    }
+}
+
+impl Live {
+    async fn draw_until_end(
+        mut self,
+        mut replies: mpsc::Receiver<Reply>,
+        mut signals: TerminalSignals,
+    ) -> Result<Exit, Failure> {
+        let mut keyboard = Keyboard::new(self.screen.has_keys());
+        loop {
+            self.ask();
+            self.draw()?;
+            tokio::select! {
+                reply = replies.recv() => match reply {
+                    Some(reply) => self.answers.take(reply),
+                    None => return Err(Failure::new("the thread that answers has ended")),
+                },
+                key = keyboard.next() => match self.press(key) {
+                    Step::Draw => {}
+                    Step::Redraw => self.picture.forget(),
+                    Step::Suspend => self.suspend(),
+                    Step::Quit => return Ok(Exit::Done),
+                },
+                event = signals.next() => match event {
+                    // The terminal may have moved what stood on it.
+                    TerminalEvent::Resized => self.picture.forget(),
+                    TerminalEvent::Continued => self.resume(),
+                    TerminalEvent::Closed => return Ok(Exit::Done),
+                },
+                // The system discards the signal to stop if nobody could continue the program.
+                () = tokio::time::sleep(TICK) => if self.is_suspended { self.resume() },
+            }
+        }
+    }
+
+    fn press(&mut self, key: Key) -> Step {
+        self.state.press(key, &self.answers, Size::of_terminal())
+    }
+
+    /// Asks the question of the state, unless it was the last.
+    fn ask(&mut self) {
+        let question = self.state.question(Size::of_terminal());
+        if self.asked.as_ref().is_none_or(|(_, asked)| *asked != question) {
+            self.asked = Some((self.desk.ask(question.clone()), question));
+        }
+    }
+
+    /// Gives the terminal back and stops, until the shell continues the program.
+    fn suspend(&mut self) {
+        leave();
+        // If the program cannot stop, it goes on.
+        match suspend() {
+            Ok(()) => self.is_suspended = true,
+            Err(_) => self.resume(),
+        }
+    }
+
+    fn resume(&mut self) {
+        self.is_suspended = false;
+        self.screen.enter_again();
+        self.picture.forget();
+    }
+
+    fn draw(&mut self) -> Result<(), Failure> {
+        if self.is_suspended {
+            return Ok(());
+        }
+        let size = Size::of_terminal();
+        let asked = self.asked.as_ref().map_or(0, |(number, _)| *number);
+        let frame = Frame {
+            state: &self.state,
+            answers: &self.answers,
+            is_outdated: self.answers.number < asked,
+            message: last_held(),
+            has_keys: self.screen.has_keys(),
+            size,
+            painter: self.painter,
+        };
+        let changes = self.picture.changes(size, frame.lines());
+        if changes.is_empty() { Ok(()) } else { print(&changes) }
+    }
+}
