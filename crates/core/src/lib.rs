@@ -109,10 +109,11 @@ pub use filter::{
 pub use format::{
     BlockFormats, Candidate, ClientChoice, CompanionSearch, Detection, FollowedFormat, Format,
     FormatChoice, FormatDescription, FormatError, FormatFinding, FormatNotes, FormatSpan,
-    FormatTracker, FormatTraits, LineDetector, LineMismatch, LineOptions, LineOutcome, LineParser,
-    LogReader, Mismatch, RecordLayout, SuggestedFormat, TextKind, TrackerOptions, Wrapper,
-    YearOrigin, YearReference, absent_keys, detect, detect_format, format_by_name, format_notes,
-    known_formats, suggest_format, try_format, with_log_year,
+    FormatTracker, FormatTraits, JoinerWait, LineDetector, LineMismatch, LineOptions, LineOutcome,
+    LineParser, LogReader, Mismatch, RecordJoiner, RecordLayout, SuggestedFormat, TextKind,
+    TrackerOptions, Wrapper, YearOrigin, YearReference, absent_keys, detect, detect_format,
+    format_by_name, format_notes, known_formats, original_lines, record_length, suggest_format,
+    try_format, with_log_year,
 };
 pub use line::{Line, Lines};
 pub use read::{BlockReader, LeftLines, ReadBlock, ResolvedBlock, UnparsedLine};

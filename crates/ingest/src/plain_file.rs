@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use weir_core::record_length;
+
 use crate::file_identity::FileIdentity;
 use crate::file_parts::FilePlace;
 use crate::file_sums::FileChunk;
@@ -54,7 +56,8 @@ impl From<io::Error> for ReadBackError {
 /// A line that was read back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FoundLine<'a> {
-    /// The line without its line end, or the beginning of it.
+    /// The line without its line end, or the beginning of it. A record of several lines has those
+    /// between them.
     pub bytes: &'a [u8],
     /// Whether the line is longer than `bytes`.
     pub is_cut: bool,
@@ -142,8 +145,9 @@ impl PlainFile {
 }
 
 impl LineFile {
-    /// Reads the line at a place of this file, up to `bytes_max` bytes of it. A growing file may end
-    /// with a line that has no line feed.
+    /// Reads the line at a place of this file, up to `bytes_max` bytes of it, or the lines of the
+    /// record that begins there, if it has several. A growing file may end with a line that has no
+    /// line feed.
     ///
     /// # Errors
     /// If the file cannot be read, ends before the line, has no line that begins there, or if the
@@ -171,7 +175,7 @@ impl LineFile {
             };
             let found = &self.buffer[(first - self.start) as usize..];
             let line = found.get(before..).unwrap_or_default();
-            let is_found = line.contains(&b'\n') || line.len() > bytes_max + 1;
+            let is_found = record_length(line, false).is_some() || line.len() > bytes_max + 1;
             if is_found || !has_more {
                 break;
             }
@@ -248,10 +252,11 @@ impl LineFile {
     }
 }
 
-/// Returns the line at the beginning of these bytes.
+/// Returns the line or record at the beginning of these bytes.
 fn first_line(bytes: &[u8], bytes_max: usize) -> FoundLine<'_> {
-    let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
-    let line = &bytes[..end];
+    let length = record_length(bytes, true).unwrap_or(bytes.len());
+    let line = &bytes[..length];
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     FoundLine { bytes: &line[..line.len().min(bytes_max)], is_cut: line.len() > bytes_max }
 }
@@ -324,6 +329,29 @@ mod tests {
                 assert_eq!(found.is_cut, line.len() > bytes_max, "{} of {bytes_max}", line.len());
             }
         }
+    }
+
+    #[test]
+    fn a_record_of_several_lines_is_read_as_a_whole() {
+        let head = "2025/12/17 09:03:01 [error] 1#1: *5 ";
+        let record = format!(
+            "{head}FastCGI sent in stderr: \"a\nb\" while reading upstream, client: 192.0.2.1"
+        );
+        let log = format!("{record}\n{head}c\n{record}");
+        let file = TemporaryFile::new("record", log.as_bytes());
+        let plain = file.plain();
+        let mut open = plain.open().expect("the same file");
+        let last = log.len() - record.len();
+        for (offset, text) in
+            [(0, &record[..]), (record.len() + 1, &log[record.len() + 1..last - 1])]
+        {
+            let place = FilePlace::unchecked(plain.clone(), offset as u64);
+            assert_eq!(open.line(&place, 4_096).expect("a record").bytes, text.as_bytes());
+            let found = open.line(&place, 10).expect("a record");
+            assert_eq!((found.bytes, found.is_cut), (&text.as_bytes()[..10], true));
+        }
+        let place = FilePlace::unchecked(plain.clone(), last as u64);
+        assert_eq!(open.line(&place, 4_096).expect("a record").bytes, record.as_bytes());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use weir_core::{FieldAccessor, Format, Record, RecordPredicate};
+use weir_core::{FieldAccessor, Format, Record, RecordPredicate, original_lines};
 use weir_ingest::{
     BlockStart, FormatMap, FoundRecord, Input, LineSink, LogLine, OrderedOutput, Records,
     SourceProgress, VisitedBlock,
@@ -247,7 +247,8 @@ impl Search {
         let Matches { source, has_names, printed, ends, lines, missing_fields, .. } = matches;
         let name = source.as_ref().map_or("", |source| source.name());
         let mut printer = self.printer(name, *has_names, printed);
-        let text = LineText { number: line.number + 1, bytes: line.bytes };
+        let bytes = original_lines(line.bytes);
+        let text = LineText { number: line.number + 1, bytes: &bytes };
         // Writing to memory cannot fail.
         let _ = match self.layout.output {
             _ if self.layout.is_quiet => printer.raw(text.number, text.bytes, value),
@@ -293,7 +294,8 @@ impl RecordSink<'_> {
         let name = source.as_ref().map_or("", |source| source.name());
         let match_end = printed.len();
         // Writing to memory cannot fail.
-        let _ = self.search.printer(name, *has_names, printed).context(line.number + 1, line.bytes);
+        let bytes = original_lines(line.bytes);
+        let _ = self.search.printer(name, *has_names, printed).context(line.number + 1, &bytes);
         ends.push(PrintedLine { is_selected: false, match_end, end: printed.len() });
     }
 }

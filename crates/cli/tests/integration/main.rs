@@ -46,6 +46,7 @@ mod metrics;
 mod mistype;
 mod nginx;
 mod period;
+mod php_traces;
 mod proxied_cases;
 #[cfg(unix)]
 mod pseudo_terminal;

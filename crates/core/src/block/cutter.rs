@@ -283,12 +283,49 @@ impl BlockCutter {
     /// lines were skipped, the block is empty and carries their number, so that a count is never
     /// late by more than a cut.
     pub fn cut(&mut self) -> Option<Block> {
+        self.cut_some(|_, lines_end| lines_end)
+    }
+
+    /// [`Self::cut`] for a caller that keeps some of the whole lines back, and may replace bytes.
+    ///
+    /// `choose` gets all bytes that are pending and the number of those that are whole lines. It
+    /// returns the number of bytes that become a block: an end of a line, or 0. If the cutter is full,
+    /// it has to be an end of a line.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::{BlockCutter, BlockLimits};
+    ///
+    /// let mut cutter = BlockCutter::new(BlockLimits::default());
+    /// cutter.push(b"one\ntwo\nthr");
+    /// assert!(cutter.cut_some(|_, _| 0).is_none());
+    /// let block = cutter.cut_some(|bytes, lines_end| {
+    ///     assert_eq!((bytes.len(), lines_end), (11, 8));
+    ///     4
+    /// });
+    /// assert_eq!(block.unwrap().bytes(), b"one\n");
+    /// assert_eq!(cutter.cut().unwrap().bytes(), b"two\n");
+    /// ```
+    pub fn cut_some(&mut self, choose: impl FnOnce(&mut [u8], usize) -> usize) -> Option<Block> {
         let searched = self.line_feed_free;
         let Some(last) = memrchr(b'\n', &self.buffer[searched..self.filled]) else {
             self.line_feed_free = self.filled;
             return (self.too_long_lines > 0).then(|| self.take_block(0));
         };
-        Some(self.take_block(searched + last + 1))
+        let lines_end = searched + last + 1;
+        let chosen = choose(&mut self.buffer[..self.filled], lines_end).min(lines_end);
+        let block = (chosen > 0 || self.too_long_lines > 0).then(|| self.take_block(chosen));
+        if chosen < lines_end {
+            // The lines that are kept back have line feeds.
+            self.line_feed_free = 0;
+        }
+        block
+    }
+
+    /// All bytes that are pending, before [`Self::finish`] takes them.
+    pub fn pending_mut(&mut self) -> &mut [u8] {
+        &mut self.buffer[..self.filled]
     }
 
     /// Ends the source and returns the remaining bytes, including a last line without a line
@@ -442,8 +479,8 @@ impl BlockCutter {
 
     /// Returns the first `length` bytes as a block and keeps the rest.
     ///
-    /// `length` is 0 or follows a line feed, except at the end of the source. The rest is at most
-    /// one line, and is the only thing that is copied.
+    /// `length` is 0 or follows a line feed, except at the end of the source. The rest is at most one
+    /// line, and lines that the caller keeps back, and is the only thing that is copied.
     fn take_block(&mut self, length: usize) -> Block {
         let mut next = Vec::new();
         let tail_bytes = self.filled - length;

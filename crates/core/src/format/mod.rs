@@ -83,6 +83,7 @@ pub use error::FormatError;
 pub use inference::{SuggestedFormat, suggest_format};
 pub use layout::RecordLayout;
 pub use line_detector::LineDetector;
+pub use program::handwritten::{JoinerWait, RecordJoiner, original_lines, record_length};
 pub use program::mismatch::Mismatch;
 pub(crate) use program::packed::PackedRecords;
 pub use program::stored::FormatTraits;

@@ -74,7 +74,7 @@ fn cut(pieces: &[&[u8]], limits: BlockLimits, is_eager: bool) -> Outcome {
     outcome
 }
 
-fn at_cuts<'a>(input: &'a [u8], cuts: &[usize]) -> Vec<&'a [u8]> {
+pub(crate) fn at_cuts<'a>(input: &'a [u8], cuts: &[usize]) -> Vec<&'a [u8]> {
     let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (input.len() + 1)).collect();
     cuts.sort_unstable();
     let mut start = 0;

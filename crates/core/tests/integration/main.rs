@@ -21,6 +21,7 @@ mod format_tracker;
 mod format_users;
 mod format_wrappers;
 mod histogram;
+mod joined_records;
 mod late_values;
 mod mixed_formats;
 mod packed_records;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_core::{Block, BlockCutter, BlockLimits};
+use weir_core::{Block, BlockCutter, BlockLimits, JoinerWait, RecordJoiner};
 
 use crate::clock::Clock;
 
@@ -18,12 +18,20 @@ const EARLY_BYTES_MAX: u64 = BlockLimits::BLOCK_BYTES as u64;
 /// pauses, so a block could take minutes.
 const BLOCK_PATIENCE: Duration = Duration::from_millis(100);
 
+/// How long the lines of a record whose end does not come are kept back, in a source that pauses. A
+/// server writes a record in one go, so this is only for what others have cut off.
+const RECORD_PATIENCE: Duration = Duration::from_secs(1);
+
 /// Assembles the bytes of one source into blocks, and decides when a partly filled block may be
 /// submitted.
 #[derive(Debug)]
 pub(super) struct BlockAssembler {
     /// Takes the bytes. Its blocks are cut by this assembler only.
     pub(super) cutter: BlockCutter,
+    /// Joins records of several lines before they are cut off.
+    joiner: RecordJoiner,
+    /// Since when lines are kept back, and up to which offset bytes had come by then.
+    kept_back: Option<(Duration, u64)>,
     clock: Arc<dyn Clock>,
     /// The end of the last block that was cut.
     end: u64,
@@ -34,7 +42,9 @@ pub(super) struct BlockAssembler {
 impl BlockAssembler {
     pub(super) fn new(limits: BlockLimits, clock: Arc<dyn Clock>, start: u64) -> Self {
         let cut_at = clock.elapsed();
-        Self { cutter: BlockCutter::new(limits).starting_at(start), clock, end: start, cut_at }
+        let cutter = BlockCutter::new(limits).starting_at(start);
+        let joiner = RecordJoiner::new(limits.block_bytes);
+        Self { cutter, joiner, kept_back: None, clock, end: start, cut_at }
     }
 
     /// The end of the last block that was cut, skipped bytes included.
@@ -48,14 +58,46 @@ impl BlockAssembler {
             || self.clock.elapsed().saturating_sub(self.cut_at) >= BLOCK_PATIENCE
     }
 
-    /// Cuts a block of all whole lines. `spare` is a buffer to continue in.
-    pub(super) fn cut(&mut self, spare: Option<Vec<u8>>) -> Option<Block> {
+    /// Whether a block can depend on the bytes before it, because lines may be joined.
+    pub(super) fn may_join(&self) -> bool {
+        self.joiner.may_join()
+    }
+
+    /// Cuts a block of all whole lines, but for a record at their end whose lines have not all come.
+    /// `spare` is a buffer to continue in. `is_full` states that the source does not pause.
+    pub(super) fn cut(&mut self, spare: Option<Vec<u8>>, is_full: bool) -> Option<Block> {
         self.cut_at = self.clock.elapsed();
         if let Some(buffer) = spare {
             self.cutter.recycle(buffer);
         }
-        let block = self.cutter.cut();
+        let wait = self.joiner_wait(is_full);
+        let mut is_kept_back = false;
+        let block = self.cutter.cut_some(|bytes, lines_end| {
+            let chosen = self.joiner.join(bytes, lines_end, wait);
+            is_kept_back = chosen < lines_end;
+            chosen
+        });
+        self.note_kept_back(is_kept_back);
         self.with_skipped(block)
+    }
+
+    /// What the lines that are cut next are waiting for.
+    fn joiner_wait(&self, is_full: bool) -> JoinerWait {
+        let offset = self.cutter.offset();
+        let is_over = |(since, end): (Duration, u64)| {
+            end == offset && self.cut_at.saturating_sub(since) >= RECORD_PATIENCE
+        };
+        match self.kept_back.is_some_and(is_over) {
+            true => JoinerWait::Nothing,
+            false if is_full => JoinerWait::Bytes,
+            false => JoinerWait::Pause,
+        }
+    }
+
+    fn note_kept_back(&mut self, is_kept_back: bool) {
+        let offset = self.cutter.offset();
+        let before = self.kept_back.filter(|(_, end)| *end == offset);
+        self.kept_back = is_kept_back.then(|| before.unwrap_or((self.cut_at, offset)));
     }
 
     /// Cuts a block of this many bytes, which are read later.
@@ -68,6 +110,9 @@ impl BlockAssembler {
 
     /// Cuts the last block, which includes a last line without a line feed.
     pub(super) fn finish(&mut self) -> Option<Block> {
+        let pending = self.cutter.pending_mut();
+        let length = pending.len();
+        self.joiner.join(pending, length, JoinerWait::Nothing);
         let block = self.cutter.finish();
         self.with_skipped(block)
     }
@@ -110,14 +155,14 @@ mod tests {
                 assembler.cutter.push(&line);
                 assembler.cutter.push(b"\n");
             }
-            assembler.cut(None);
+            assembler.cut(None, false);
         }
         assert!(!assembler.may_flush_early());
         clock.sleep(BLOCK_PATIENCE - Duration::from_millis(1));
         assert!(!assembler.may_flush_early());
         clock.sleep(Duration::from_millis(1));
         assert!(assembler.may_flush_early());
-        assembler.cut(None);
+        assembler.cut(None, false);
         assert!(!assembler.may_flush_early(), "an attempt counts");
     }
 
@@ -128,13 +173,13 @@ mod tests {
         let mut written = 0;
         let block = loop {
             written += assembler.cutter.push(&[0; 4_096]) as u64;
-            if let Some(block) = assembler.cut(None) {
+            if let Some(block) = assembler.cut(None, false) {
                 break block;
             }
             assert!(written < 64 << 20, "a run of NULs is skipped");
         };
         assert!(block.bytes().is_empty());
         assert_eq!((block.offset_end, assembler.end()), (written, written));
-        assert!(assembler.cut(None).is_none());
+        assert!(assembler.cut(None, false).is_none());
     }
 }

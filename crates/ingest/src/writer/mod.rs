@@ -231,7 +231,8 @@ impl SourceWriter {
     /// Cuts all whole lines into jobs.
     fn cut(&mut self) -> Result<Vec<Job>, StopReason> {
         self.submitter.check()?;
-        let block = self.assembler.cut(self.submitter.take_spare());
+        let is_full = self.is_full();
+        let block = self.assembler.cut(self.submitter.take_spare(), is_full);
         Ok(self.jobs(block))
     }
 
@@ -246,6 +247,7 @@ impl SourceWriter {
     /// is decided in the order of the source depends on them.
     fn unread_start(&self) -> Option<u64> {
         let is_ordered = !self.tracker.is_settled()
+            || self.assembler.may_join()
             || self.submitter.destination.numbers_lines()
             || self.progress().keeps_sums();
         self.assembler.cutter.block_start().filter(|_| !is_ordered)

@@ -105,6 +105,7 @@ impl Follower {
 
     fn add(&mut self, intake: &dyn Intake, path: &Path, format: &FormatChoice) {
         let options = SourceOptions::new(&path.to_string_lossy(), format.clone());
+        let options = options.clock(self.shared.clock.clone());
         let number = self.paths.last_key_value().map_or(0, |(last, _)| last + 1);
         let writer = intake.open(options.watch_drift().keep());
         let mut followed = FollowedPath::new(number, path.to_owned(), writer);
@@ -247,11 +248,12 @@ mod tests {
     use std::io::Write;
     use std::path::PathBuf;
     use std::sync::Arc;
+    use std::time::Duration;
 
     use weir_core::FormatChoice;
 
     use super::{ChangeWatcher, Follower};
-    use crate::clock::ManualClock;
+    use crate::clock::{Clock, ManualClock};
     use crate::pipeline::{DataSet, Pipeline, PipelineOptions, Retention};
     use crate::progress::SourceSnapshot;
 
@@ -260,6 +262,7 @@ mod tests {
         path: PathBuf,
         file: File,
         follower: Follower,
+        clock: Arc<ManualClock>,
         pipeline: Pipeline,
         data: Arc<DataSet>,
     }
@@ -275,9 +278,9 @@ mod tests {
             let paths = std::slice::from_ref(&path);
             let clock = Arc::new(ManualClock::default());
             let mut follower =
-                Follower::with(&pipeline, paths, &FormatChoice::Detect, clock, watcher);
+                Follower::with(&pipeline, paths, &FormatChoice::Detect, clock.clone(), watcher);
             while follower.poll() {}
-            Self { path, file, follower, pipeline, data }
+            Self { path, file, follower, clock, pipeline, data }
         }
 
         fn write(&mut self, lines: std::ops::Range<u64>) {
@@ -345,6 +348,37 @@ mod tests {
         }
         let source = followed.end();
         assert_eq!((source.lines, source.records), (20, 20));
+    }
+
+    #[test]
+    fn a_record_of_several_lines_waits_for_its_end() {
+        let mut followed = FollowedFile::new("several-lines", None);
+        let head = "2025/12/17 09:03:01 [error] 1#1: *5 FastCGI sent in stderr: \"a\n";
+        let end = "b\" while reading upstream, client: 192.0.2.1, server: a\n";
+        let parsed = |followed: &mut FollowedFile, text: &str| {
+            followed.file.write_all(text.as_bytes()).expect("room");
+            // The format is decided after a while.
+            for _ in 0..3 {
+                while followed.follower.poll() {}
+                followed.clock.sleep(Duration::from_millis(101));
+            }
+            let source = followed.data.sources()[0].clone();
+            while *source.parsed().borrow() < source.submitted() {
+                std::thread::yield_now();
+            }
+            let snapshot = source.snapshot();
+            (snapshot.lines, snapshot.records)
+        };
+        assert_eq!(parsed(&mut followed, &format!("{head}{end}")), (1, 1));
+        assert_eq!(parsed(&mut followed, head), (1, 1), "it waits");
+        assert_eq!(parsed(&mut followed, end), (2, 2));
+        assert_eq!(parsed(&mut followed, head), (2, 2));
+        followed.clock.sleep(Duration::from_secs(1));
+        assert_eq!(parsed(&mut followed, ""), (3, 3), "not for ever");
+        // What comes after that is a line of its own.
+        assert_eq!(parsed(&mut followed, end), (4, 3));
+        let source = followed.end();
+        assert_eq!((source.lines, source.records), (4, 3));
     }
 
     #[cfg(target_os = "linux")]

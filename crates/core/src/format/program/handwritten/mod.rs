@@ -19,6 +19,7 @@ mod lighttpd_error;
 mod nginx_error;
 
 use self::definition::Definition;
+pub use self::nginx_error::{JoinerWait, RecordJoiner, original_lines, record_length};
 use super::mismatch::Mismatch;
 use super::needs::ByteSet;
 use super::sink::LineState;

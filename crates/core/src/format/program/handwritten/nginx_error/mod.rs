@@ -9,6 +9,9 @@
 //! No notation can describe it: the connection and the values are optional, and a message may
 //! contain any text, also one that looks like the values after it.
 //!
+//! A message of a FastCGI server may go on over several lines, which are joined before they get here
+//! ([`joiner`]).
+//!
 //! Source: `ngx_log_error_core` in ngx_log.c, and `ngx_http_log_error` and
 //! `ngx_http_log_error_handler` in nginx's source: `time [level] pid#tid: *connection message`,
 //! then `, client: `, `, server: ` and others if the message is about a request.
@@ -16,7 +19,14 @@
 //! Times are local and have no zone, so they are taken as UTC. The connection and process numbers
 //! are checked and dropped.
 
+mod head;
+mod joiner;
+
 use memchr::{memchr, memchr_iter, memmem};
+
+use self::head::{LEVELS, TIME_LENGTH};
+use self::joiner::has_doubtful_end;
+pub use self::joiner::{JoinerWait, RecordJoiner, original_lines, record_length};
 
 use super::cursor::{Cursor, mismatch};
 use super::definition::Definition;
@@ -49,10 +59,6 @@ pub(super) const NGINXERROR: Definition = Definition {
 
 /// The text after the message, before the client.
 const CLIENT: &[u8] = b", client: ";
-const LEVELS: [&[u8]; 8] =
-    [b"debug", b"info", b"notice", b"warn", b"error", b"crit", b"alert", b"emerg"];
-/// Length of `2025/12/17 09:03:01`.
-const TIME_LENGTH: usize = 19;
 
 fn parse<'a>(
     line: &'a [u8],
@@ -83,7 +89,11 @@ fn parse<'a>(
         cursor.at += 1;
         number(&mut cursor, b' ')?;
     }
-    set_message(cursor.rest(), record, state);
+    let message = cursor.rest();
+    match has_doubtful_end(line) {
+        true => record.set_extra(1, message),
+        false => set_message(message, record, state),
+    }
     Ok(())
 }
 
