@@ -10,6 +10,9 @@ const COMMIT: &str = "WEIR_COMMIT";
 /// The digits of the commit that are shown.
 const DIGITS: usize = 12;
 
+/// What the command is built from, besides other packages.
+const SOURCES: [&str; 3] = ["crates", "Cargo.toml", "Cargo.lock"];
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed={COMMIT}");
@@ -34,8 +37,8 @@ fn is_name(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(is_plain)
 }
 
-/// The commit of the repository whose root is the workspace. Sources in a folder of another
-/// repository are not of its commit.
+/// The commit of the repository whose root is the workspace, with `-modified` if the sources differ
+/// from it. Sources in a folder of another repository are not of its commit.
 fn commit() -> Option<String> {
     let workspace = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR")?).join("../..");
     if !git(&workspace, &["rev-parse", "--show-prefix"])?.is_empty() {
@@ -44,8 +47,13 @@ fn commit() -> Option<String> {
     // This file grows with each commit and each checkout.
     let log = git(&workspace, &["rev-parse", "--git-path", "logs/HEAD"])?;
     println!("cargo::rerun-if-changed={}", workspace.join(log).display());
+    for source in SOURCES {
+        println!("cargo::rerun-if-changed={}", workspace.join(source).display());
+    }
     let commit = git(&workspace, &["rev-parse", "HEAD"])?;
-    commit.get(..DIGITS).map(str::to_owned)
+    let status = git(&workspace, &[&["status", "--porcelain", "--"], &SOURCES[..]].concat())?;
+    let modified = if status.is_empty() { "" } else { "-modified" };
+    Some(format!("{}{modified}", commit.get(..DIGITS)?))
 }
 
 fn git(folder: &Path, arguments: &[&str]) -> Option<String> {

@@ -10,8 +10,13 @@ use super::settings::{SERVE, Setting};
 /// Flags of which the last one that is typed counts, by their ids.
 const OPPOSITES: [&str; 2] = ["with_filename", "no_filename"];
 
+/// Options that mean nothing without one of others, by their ids.
+const COMPANIONS: [(&str, &[&str]); 3] =
+    [("columns", &["csv", "json"]), ("keep", &["follow"]), ("state", &["follow"])];
+
 /// Parses a command line. A setting that excludes something that is typed does not count, nor one that
-/// excludes a later setting. A flag that is set to false excludes nothing.
+/// excludes a later setting, nor one that means nothing without an option that is not there. A flag that
+/// is set to false excludes nothing.
 pub(super) fn matches(
     weir: &Command,
     name: &str,
@@ -39,7 +44,18 @@ pub(super) fn matches(
         typed.iter().copied().chain(later).any(|arg| excludes(of_command, arg, setting))
     };
     let kept = settings.iter().enumerate().filter(|(at, setting)| !is_excluded(*at, setting));
-    let kept: Vec<Setting> = kept.map(|(_, setting)| setting.clone()).collect();
+    let kept: Vec<&Setting> = kept.map(|(_, setting)| setting).collect();
+    let is_there = |id: &str| {
+        typed.iter().any(|arg| arg.get_id() == id)
+            || kept.iter().any(|it| it.id == id && it.values != ["false"])
+    };
+    let has_companion = |setting: &&&Setting| {
+        let companions = COMPANIONS.iter().find(|(id, _)| setting.id == *id);
+        let companions = companions.map_or(&[][..], |(_, others)| *others);
+        let mut known = companions.iter().filter(|id| takes(of_command, id)).peekable();
+        known.peek().is_none() || known.any(|id| is_there(id))
+    };
+    let kept: Vec<Setting> = kept.iter().filter(has_companion).map(|it| (*it).clone()).collect();
     if kept.len() == settings.len() {
         return Ok(matches);
     }
@@ -57,6 +73,11 @@ fn with_defaults(weir: Command, name: &str, settings: &[Setting]) -> Command {
         SERVE => set(weir),
         name => weir.mut_subcommand(name, set),
     }
+}
+
+/// Whether a command has an option.
+fn takes(command: &Command, id: &str) -> bool {
+    command.get_arguments().any(|arg| *arg.get_id() == id)
 }
 
 /// Whether an argument that is typed cannot stand beside a setting.

@@ -51,12 +51,27 @@ pub(crate) fn matches(
     arguments: &[std::ffi::OsString],
 ) -> Result<ArgMatches, Refusal> {
     let name = command_name(weir, arguments);
-    let is_left_out = arguments.iter().take_while(|it| *it != "--").any(|it| it == "--no-config");
-    let settings = match is_left_out || WITHOUT.contains(&name.as_str()) {
+    let settings = match is_left_out(weir, arguments) || WITHOUT.contains(&name.as_str()) {
         true => Vec::new(),
         false => settings_of(weir, &name).map_err(Refusal::Configuration)?,
     };
     defaults::matches(weir, &name, &settings, arguments).map_err(Refusal::Arguments)
+}
+
+/// Whether `--no-config` is typed, and is not a pattern or the value of another option.
+fn is_left_out(weir: &Command, arguments: &[std::ffi::OsString]) -> bool {
+    arguments.iter().any(|argument| argument == "--no-config")
+        && match weir.clone().try_get_matches_from(arguments) {
+            Ok(matches) => is_set(&matches),
+            // Without the settings it may lack an option, or there is a mistake in it.
+            Err(_) => true,
+        }
+}
+
+/// Whether the flag `--no-config` is set.
+fn is_set(matches: &ArgMatches) -> bool {
+    let own = matches.subcommand().map_or(matches, |(_, own)| own);
+    own.get_flag("no_config")
 }
 
 /// The command that a command line names: commands come first.

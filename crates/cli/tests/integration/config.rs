@@ -37,6 +37,15 @@ fn a_setting_is_a_default_and_what_is_typed_wins() {
     let printed = |arguments: &[&str]| with(&folder, names, &[arguments, &[&log]].concat()).stdout;
     assert!(printed(&["grep", " 500 "]).starts_with(&log));
     assert!(printed(&["grep", "-h", " 500 "]).starts_with("192.0.2.1"));
+    // A column means nothing for lines, nor a window without a feed.
+    let columns = "keep = \"1h\"\n[grep]\ncolumns = ['status']\n";
+    let printed = |arguments: &[&str]| with(&folder, columns, &[arguments, &[&log]].concat());
+    assert_eq!(printed(&["grep", "-c", "GET"]).stdout, "2\n");
+    assert_eq!(printed(&["grep", "--csv", "GET"]).stdout, "status\r\n200\r\n500\r\n");
+    assert_eq!(printed(&["grep", "--columns", "status", "GET"]).code, 2);
+    // A pattern is no option.
+    let pattern = with(&folder, "[grep]\ncount = true\n", &["grep", "-e", "--no-config", &log]);
+    assert_eq!((pattern.code, &*pattern.stdout), (1, "0\n"));
     let help = with(&folder, "[report]\ntop = 7\n", &["report", "--help"]).stdout;
     assert!(help.contains("[default: 7]"), "{help}");
 }
