@@ -14,10 +14,7 @@ class Weir < Formula
     system "cargo", "install", *std_cargo_args(path: "crates/cli")
     generate_completions_from_executable(bin/"weir", "completions")
     man1.mkpath
-    (man1/"weir.1").write Utils.safe_popen_read(bin/"weir", "man")
-    %w[report grep count export listen gateway rules top formats demo].each do |command|
-      (man1/"weir-#{command}.1").write Utils.safe_popen_read(bin/"weir", "man", command)
-    end
+    system bin/"weir", "man", "--folder", man1
   end
 
   test do

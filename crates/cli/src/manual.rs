@@ -1,10 +1,12 @@
 //! `weir man`: the pages of the manual, generated from the declared arguments.
 
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Command};
 use clap_mangen::Man;
 
+use crate::display::safe;
 use crate::outcome::{Exit, Failure, print};
 
 /// Print a page of the manual, for man
@@ -14,17 +16,24 @@ pub(crate) struct ManualArguments {
     /// The command that the page is about [default: weir itself]
     #[arg(value_name = "COMMAND")]
     command: Option<String>,
+
+    /// Write the pages of weir and all commands into this folder instead
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    folder: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   weir man | man -l -
-  weir man > ~/.local/share/man/man1/weir.1
-  for c in report grep count; do weir man $c > ~/.local/share/man/man1/weir-$c.1; done";
+  weir man report > report.1
+  weir man --folder ~/.local/share/man/man1";
 
 /// Prints the page of a command.
 pub(crate) fn run(arguments: &ManualArguments, mut weir: Command) -> Result<Exit, Failure> {
     weir.build();
+    if let Some(folder) = &arguments.folder {
+        return write_pages(&weir, folder);
+    }
     let command = match &arguments.command {
         None => &weir,
         Some(name) => find_command(&weir, name)?,
@@ -32,6 +41,20 @@ pub(crate) fn run(arguments: &ManualArguments, mut weir: Command) -> Result<Exit
     let mut page = Vec::new();
     write_page(command, &weir, &mut page).map_err(Failure::new)?;
     print(&String::from_utf8_lossy(&page))?;
+    Ok(Exit::Done)
+}
+
+/// Writes the page of each command into a file of a folder.
+fn write_pages(weir: &Command, folder: &Path) -> Result<Exit, Failure> {
+    for command in std::iter::once(weir).chain(subcommands(weir)) {
+        let mut page = Vec::new();
+        write_page(command, weir, &mut page).map_err(Failure::new)?;
+        let path = folder.join(format!("{}.1", page_name(command, weir)));
+        std::fs::write(&path, page).map_err(|error| {
+            let path = path.to_string_lossy();
+            Failure::new(format_args!("--folder: {} cannot be written: {error}", safe(&path)))
+        })?;
+    }
     Ok(Exit::Done)
 }
 

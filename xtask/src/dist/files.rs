@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use weir_tools::shell::{Outcome, output_of, root};
+use weir_tools::shell::{Outcome, output_of, root, target_folder};
 
 use super::build::{Commit, Target};
 use super::notices;
@@ -26,15 +26,15 @@ pub(super) const SHELLS: [(&str, &str); 3] =
 impl Parts<'_> {
     /// The pages of the manual, by their names.
     pub(super) fn manual(&self) -> Outcome<Vec<(String, String)>> {
-        let main = self.printed(&["man"])?;
-        let names = page_names(&main);
-        let page = |name: String| {
-            let command = name.strip_prefix("weir-").unwrap_or_default().to_owned();
-            Ok((name, self.printed(&["man", &command])?))
-        };
-        let pages: Outcome<Vec<_>> = names.into_iter().map(page).collect();
-        let mut pages = pages?;
-        pages.insert(0, ("weir".to_owned(), main));
+        let folder = empty_folder(&root().join(target_folder()).join("dist/manual"))?;
+        output_of(Command::new(self.own).args(["man", "--folder"]).arg(&folder))?;
+        let mut pages = Vec::new();
+        for entry in fs::read_dir(&folder)? {
+            let path = entry?.path();
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            pages.push((name, fs::read_to_string(&path)?));
+        }
+        pages.sort();
         Ok(pages)
     }
 
@@ -51,13 +51,6 @@ impl Parts<'_> {
     fn printed(&self, arguments: &[&str]) -> Outcome<String> {
         output_of(Command::new(self.own).args(arguments))
     }
-}
-
-/// The names of the pages that the main page lists, such as `weir-report`.
-fn page_names(main: &str) -> Vec<String> {
-    let plain = main.replace("\\-", "-");
-    let names = plain.lines().filter_map(|line| line.strip_suffix("(1)"));
-    names.filter(|name| name.starts_with("weir-")).map(str::to_owned).collect()
 }
 
 /// A new, empty folder.
@@ -87,15 +80,4 @@ fn set_mode(path: &Path, mode: u32) -> Outcome {
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::page_names;
-
-    #[test]
-    fn pages_are_those_that_the_main_page_lists() {
-        let main = ".SH COMMANDS\n.TP\nweir\\-report(1)\nPrint\n.TP\nweir\\-grep(1)\nSee weir(1)\n";
-        assert_eq!(page_names(main), ["weir-report", "weir-grep"]);
-    }
 }

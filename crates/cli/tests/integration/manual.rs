@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use crate::support::run;
+use crate::support::{Folder, run};
 
 const COMMANDS: [&str; 5] = ["report", "grep", "count", "formats", "demo"];
 
@@ -101,6 +101,17 @@ fn every_page_that_the_manual_names_exists() {
     }
     assert!(run(["man", "grep"]).stdout.contains("invert\\-match"));
     assert!(run(["man", "count"]).stdout.contains(".SH EXIT STATUS\n.TP\n.B 0\n"));
+    let folder = Folder::new();
+    assert_eq!(run(["man", "--folder", &folder.path("").to_string_lossy()]).code, 0);
+    for name in &names {
+        let command = name.strip_prefix("weir-").into_iter();
+        let printed = run(std::iter::once("man").chain(command)).stdout;
+        let written = std::fs::read_to_string(folder.path(&format!("{name}.1"))).expect("a page");
+        assert_eq!(written, printed, "{name}");
+    }
+    let nowhere = run(["man", "--folder", "/nowhere"]);
+    assert_eq!(nowhere.code, 2);
+    assert!(nowhere.stderr.starts_with("weir: --folder: /nowhere/weir.1 cannot be written: "));
     let unknown = run(["man", "nothing"]);
     assert_eq!(unknown.code, 2);
     assert!(unknown.stderr.starts_with("weir: `nothing` is not a command; choose one of report, "));
