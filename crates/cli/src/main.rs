@@ -11,6 +11,7 @@ mod count;
 mod demo;
 mod display;
 mod export;
+mod follow;
 mod format_file;
 mod formats;
 mod full_screen;

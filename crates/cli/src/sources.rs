@@ -4,16 +4,13 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::fs::{File, Metadata};
 use std::io;
-use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::thread;
 
 use weir_core::{Format, FormatTracker, absent_keys};
 use weir_ingest::{
-    Fault, FaultKind, Follower, FormatChoice, Head, Input, Pipeline, ReadError, StopReason,
-    can_follow, find_inputs, read_inputs,
+    Fault, FaultKind, FormatChoice, Head, Input, Pipeline, ReadError, StopReason, find_inputs,
+    read_inputs,
 };
 
 use crate::display::safe;
@@ -126,36 +123,6 @@ pub(crate) fn read_all(
     threads: usize,
 ) -> Vec<Complaint> {
     complaints(read_inputs(pipeline, inputs, format, threads))
-}
-
-/// Reads all inputs, and the lines that are appended to plain files, until the pipeline ends. Files
-/// that do not exist yet are read as soon as they do.
-pub(crate) fn follow_all(
-    pipeline: &Pipeline,
-    inputs: &[Input],
-    format: &FormatChoice,
-    threads: usize,
-) -> Vec<Complaint> {
-    let (mut paths, mut others) = (Vec::new(), Vec::new());
-    for input in inputs {
-        match input {
-            Input::File(path) if can_follow(path) => paths.push(path.to_path_buf()),
-            other => others.push(other.clone()),
-        }
-    }
-    for path in paths.iter().filter(|path| !path.exists()) {
-        let name = path.to_string_lossy();
-        say(format_args!("{}: does not exist yet; weir reads it as soon as it does", safe(&name)));
-    }
-    thread::scope(|scope| {
-        let reading = scope.spawn(|| read_all(pipeline, &others, format, threads));
-        let follower = Follower::new(pipeline, &paths, format);
-        let report = |fault| drop(complaints(vec![fault]));
-        let mut complaints = complaints(follower.run(&AtomicBool::new(false), report));
-        // After a panic it is unknown which inputs were read.
-        complaints.extend(reading.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        complaints
-    })
 }
 
 /// Returns the errors among faults, and prints the notes.

@@ -66,9 +66,9 @@ pub use scan::{
     TallyChunk, TallyEntry, ValueTally, is_retryable, run_in_order, scan_text,
 };
 pub use source::{
-    Follower, Head, Input, InputFile, LineJoiner, MemberLimit, ReadUpload, Text, can_follow,
-    find_inputs, first_time, is_identified, is_packed, read_inputs, read_packed_file, read_stream,
-    read_upload, with_year,
+    FileSet, Follower, Head, Input, InputFile, LineJoiner, MemberLimit, ReadUpload, Text,
+    can_follow, find_inputs, first_time, is_identified, is_packed, read_inputs, read_packed_file,
+    read_stream, read_upload, with_year,
 };
 pub use state::{State, StateError};
 pub use weir_core::FormatChoice;

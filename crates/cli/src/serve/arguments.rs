@@ -15,8 +15,9 @@ pub(crate) struct ServeArguments {
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Also read lines that are appended to the logs later, through their rotation; compressed
-    /// logs are read once
+    /// Also read lines that are appended to the logs later, through their rotation, and logs that
+    /// appear in a named directory or match a pattern in quotes, such as '/var/log/nginx/*.log';
+    /// compressed logs are read once
     #[arg(long, requires = "files")]
     pub(crate) follow: bool,
 

@@ -3,6 +3,7 @@
 mod admin;
 mod arguments;
 mod browser;
+mod follow;
 mod listening;
 mod memory;
 mod page;
@@ -34,35 +35,28 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
         }
         return Page::open(&arguments.page)?.serve_saved(&path);
     }
-    let format = arguments.page.read.format_choice()?;
-    let (inputs, mut complaints) = sources::find(&inputs, &format);
-    let unreadable = unreadable(&inputs);
-    let has_none = unreadable.len() == inputs.len() && !arguments.follow;
-    if !arguments.files.is_empty() && has_none {
-        say_all(complaints.iter().chain(&unreadable));
-        return Ok(Exit::Failed);
+    if arguments.follow {
+        return follow::run(arguments, inputs);
     }
-    let threads = arguments.page.read.threads();
-    let window = arguments.keep.window(&arguments.page.read)?;
-    if arguments.keep.keep.is_some() && !arguments.follow {
+    if arguments.keep.keep.is_some() {
         return Err(Failure::new("--keep: only a live feed has a window; add --follow"));
     }
-    if arguments.state.state.is_some() && !arguments.follow {
+    if arguments.state.state.is_some() {
         return Err(Failure::new(
             "--state: only a live feed is kept; add --follow, or save logs with weir save FILE.weir LOG",
         ));
     }
+    let format = arguments.page.read.format_choice()?;
+    let (inputs, mut complaints) = sources::find(&inputs, &format);
+    let unreadable = unreadable(&inputs);
+    if !arguments.files.is_empty() && unreadable.len() == inputs.len() {
+        say_all(complaints.iter().chain(&unreadable));
+        return Ok(Exit::Failed);
+    }
+    let threads = arguments.page.read.threads();
     let page = Page::open(&arguments.page)?;
     if inputs.is_empty() {
         return page.serve_at("/");
-    }
-    if arguments.follow {
-        let state = &arguments.state;
-        return page.serve_feed(window, state, move |pipeline| {
-            complaints.extend(sources::follow_all(pipeline, &inputs, &format, threads));
-            say_all(&complaints);
-            if complaints.is_empty() { Exit::Done } else { Exit::Failed }
-        });
     }
     let runtime = page.runtime();
     page.serve(move |pipeline| {

@@ -83,16 +83,29 @@ impl Page {
         lines: &[&Address],
     ) -> Result<Self, Failure> {
         arguments.check(lines)?;
-        Self::open_as(arguments, false)
+        Self::open_as(arguments, arguments.connections_max()?, false)
+    }
+
+    /// [`Self::open`] for this many connections at most.
+    pub(crate) fn open_with(
+        arguments: &PageArguments,
+        connections_max: usize,
+    ) -> Result<Self, Failure> {
+        arguments.check(&[])?;
+        Self::open_as(arguments, connections_max, false)
     }
 
     /// [`Self::open`] with the paths for measuring uploads.
     pub(crate) fn open_for_bench(arguments: &PageArguments) -> Result<Self, Failure> {
         arguments.check(&[])?;
-        Self::open_as(arguments, true)
+        Self::open_as(arguments, arguments.connections_max()?, true)
     }
 
-    fn open_as(arguments: &PageArguments, bench: bool) -> Result<Self, Failure> {
+    fn open_as(
+        arguments: &PageArguments,
+        connections_max: usize,
+        bench: bool,
+    ) -> Result<Self, Failure> {
         memory::prepare_heaps();
         let log = logging::install(&arguments.log.log, arguments.log.log_as.into())?;
         // Checked here, so that the message names the option.
@@ -111,7 +124,7 @@ impl Page {
             bind: arguments.bind_options()?,
             token: arguments.token()?,
             allows_insecure_http: arguments.insecure_http,
-            connections_max: arguments.connections_max()?,
+            connections_max,
             bench,
             ..ServerOptions::default()
         };

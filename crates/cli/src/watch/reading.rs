@@ -7,6 +7,7 @@ use std::thread;
 use weir_ingest::{DataSet, Input, Pipeline, PipelineOptions, Retention};
 
 use super::WatchArguments;
+use crate::follow::{FILES_MAX, Followed};
 use crate::messages::say_all;
 use crate::options::FeedWindow;
 use crate::outcome::Failure;
@@ -16,7 +17,7 @@ use crate::{report, saved};
 
 /// What is watched.
 pub(super) enum Log {
-    Inputs { inputs: Vec<Input>, complaints: Vec<Complaint> },
+    Inputs { inputs: Vec<Input>, followed: Option<Followed>, complaints: Vec<Complaint> },
     Saved(PathBuf),
 }
 
@@ -38,7 +39,16 @@ impl Log {
         if arguments.keep.keep.is_some() && !arguments.follow {
             return Err(Failure::new("--keep: only a live feed has a window; add --follow"));
         }
-        let (inputs, complaints) = sources::find(&inputs, &arguments.read.format_choice()?);
+        let followed = match arguments.follow {
+            true => {
+                let files_max = weir_server::reserve_connections(FILES_MAX).connections_max;
+                let window = arguments.keep.window(&arguments.read)?;
+                Some(Followed::find(inputs.clone(), files_max, window.memory_bytes_max))
+            }
+            false => None,
+        };
+        let named = followed.as_ref().map_or(&inputs, |followed| &followed.inputs);
+        let (inputs, complaints) = sources::find(named, &arguments.read.format_choice()?);
         let is_missing = |input: &Input| match input {
             Input::File(path) => std::fs::metadata(path).err(),
             Input::Stdin(_) => None,
@@ -56,7 +66,7 @@ impl Log {
             let message = first.unwrap_or_else(|| "there is no log to watch".to_owned());
             return Err(Failure::new(message));
         }
-        Ok(Self::Inputs { inputs, complaints })
+        Ok(Self::Inputs { inputs, followed, complaints })
     }
 
     /// Begins to read, or opens the data set. Returns it, and the number of threads that it may
@@ -70,9 +80,9 @@ impl Log {
     ) -> Result<(Arc<DataSet>, usize), Failure> {
         let mut options = arguments.read.pipeline_options(Retention::Segments)?;
         let jobs = options.jobs;
-        let (inputs, complaints) = match self {
+        let (inputs, followed, complaints) = match self {
             Self::Saved(path) => return Ok((saved::open(&path, options.memory_bytes_max)?, jobs)),
-            Self::Inputs { inputs, complaints } => (inputs, complaints),
+            Self::Inputs { inputs, followed, complaints } => (inputs, followed, complaints),
         };
         if arguments.follow || inputs.iter().any(sources::is_stdin) {
             let FeedWindow { retention, memory_bytes_max, .. } =
@@ -81,15 +91,13 @@ impl Log {
         }
         let data = DataSet::new(options.retention, options.memory_bytes_max, &[]);
         let (filled, format) = (data.clone(), arguments.read.format_choice()?);
-        let follows = arguments.follow;
         let read = move || {
             let pipeline = Pipeline::start(&options, filled.clone());
             say_all(&complaints);
-            if follows {
-                say_all(&sources::follow_all(&pipeline, &inputs, &format, jobs));
-            } else {
-                say_all(&sources::read_all(&pipeline, &inputs, &format, jobs));
-            }
+            say_all(&match followed {
+                Some(followed) => followed.read(&pipeline, &inputs, &format, jobs),
+                None => sources::read_all(&pipeline, &inputs, &format, jobs),
+            });
             pipeline.finish();
             // Changes nothing but the version, so that the last answer says that all was read.
             filled.touch();

@@ -15,6 +15,7 @@ mod duckdb;
 mod escapes;
 mod export;
 mod files;
+mod follow;
 mod forged_claims;
 mod formats;
 mod full_memory;

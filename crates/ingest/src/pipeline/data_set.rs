@@ -221,6 +221,11 @@ impl DataSet {
         self.values().memory_bytes() + self.policy.memory_bytes()
     }
 
+    /// Reserves memory of a window, in bytes, for what is not in the data set but grows with it.
+    pub(super) fn reserve(&self, bytes: usize) {
+        self.policy.reserve(bytes);
+    }
+
     /// Memory that may be taken, in bytes.
     pub fn memory_bytes_max(&self) -> usize {
         self.memory_bytes_max

@@ -225,6 +225,14 @@ impl Intake for Pipeline {
         SourceWriter::new(options, (progress, index), queue, data, self.limits)
     }
 
+    fn reserve(&self, bytes: usize) {
+        self.data.reserve(bytes);
+    }
+
+    fn is_ended(&self) -> bool {
+        self.queue.is_aborted()
+    }
+
     fn is_watched(&self) -> bool {
         true
     }

@@ -147,6 +147,11 @@ impl BlockQueue {
         (self.state.lock().queue_bytes, self.queue_bytes_max)
     }
 
+    /// Whether the queue was aborted.
+    pub(crate) fn is_aborted(&self) -> bool {
+        self.state.lock().is_aborted
+    }
+
     /// Whether no block waits for a parser.
     pub(crate) fn is_idle(&self) -> bool {
         self.state.lock().jobs.is_empty()

@@ -174,7 +174,7 @@ fn is_hidden(name: &OsStr) -> bool {
 
 /// Whether a file begins like text or is packed. Also true if it cannot be read, so that reading
 /// it reports the error.
-fn may_be_log(path: &Path) -> bool {
+pub(super) fn may_be_log(path: &Path) -> bool {
     let mut head = Vec::new();
     let file = File::open(path);
     let read = file.and_then(|file| file.take(HEAD_BYTES as u64).read_to_end(&mut head));

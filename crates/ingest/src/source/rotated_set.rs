@@ -71,8 +71,7 @@ fn rotation(input: &Input) -> u32 {
     let Input::File(path) = input else { return u32::MAX };
     let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
     let name = without_packed_extensions(&name);
-    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    let mut parts = name.split(['.', '-', '_']).filter(|part| is_number(part));
+    let mut parts = name.split(SEPARATORS).filter(|part| is_number(part));
     match (parts.next(), parts.next()) {
         (None, _) => 0,
         (Some(number), None) if number.len() < 4 && name.ends_with(&format!(".{number}")) => {
@@ -95,13 +94,25 @@ fn without_packed_extensions(mut name: &str) -> &str {
 
 /// Returns the name that the files of a rotated set share: without the extensions that compressors
 /// add, and without parts that are only a number or a date.
-fn rotated_set(path: &Path) -> PathBuf {
+pub(super) fn rotated_set(path: &Path) -> PathBuf {
     let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
     let name = without_packed_extensions(&name);
-    let is_separator = |c: char| matches!(c, '.' | '-' | '_');
     let is_number = |part: &&str| part.bytes().all(|byte| byte.is_ascii_digit());
-    let parts: Vec<&str> = name.split(is_separator).filter(|part| !is_number(part)).collect();
+    let parts: Vec<&str> = name.split(SEPARATORS).filter(|part| !is_number(part)).collect();
     path.with_file_name(parts.join("."))
+}
+
+/// Whether a part of the name is a number or a date, as in the names of old files.
+pub(super) fn is_numbered(path: &Path) -> bool {
+    let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
+    name.split(SEPARATORS).any(is_number)
+}
+
+/// What separates the parts of a name.
+const SEPARATORS: [char; 3] = ['.', '-', '_'];
+
+fn is_number(part: &str) -> bool {
+    !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]

@@ -11,6 +11,14 @@ pub trait Intake: fmt::Debug + Send + Sync {
     /// time.
     fn open(&self, options: SourceOptions) -> SourceWriter;
 
+    /// Reserves this much memory, in bytes, for what reads the sources. The last call counts.
+    fn reserve(&self, _bytes: usize) {}
+
+    /// Whether it takes no more, so that no source need be opened.
+    fn is_ended(&self) -> bool {
+        false
+    }
+
     /// Whether somebody looks at the first lines of a source while the others are read. If not,
     /// files are cut into full blocks only, which do not depend on the speed of the reader.
     fn is_watched(&self) -> bool;
@@ -19,6 +27,14 @@ pub trait Intake: fmt::Debug + Send + Sync {
 impl<I: Intake + ?Sized> Intake for Arc<I> {
     fn open(&self, options: SourceOptions) -> SourceWriter {
         (**self).open(options)
+    }
+
+    fn reserve(&self, bytes: usize) {
+        (**self).reserve(bytes);
+    }
+
+    fn is_ended(&self) -> bool {
+        (**self).is_ended()
     }
 
     fn is_watched(&self) -> bool {

@@ -106,9 +106,9 @@ fn follow_with(
     let pipeline = Pipeline::start(&options, data.clone());
     let ends = AtomicBool::new(false);
     let follower = Follower::with_clock(&pipeline, paths, &FormatChoice::Detect, clock.clone());
-    thread::scope(|scope| {
+    let expected = thread::scope(|scope| {
         let end = EndGuard(&ends);
-        let following = scope.spawn(|| follower.run(&ends, |_| ()));
+        let following = scope.spawn(|| follower.run(&pipeline, &ends, |_| ()));
         let expected = write(&data, clock);
         let start = Instant::now();
         while lines(&data) < expected && start.elapsed() < PATIENCE {
@@ -118,10 +118,11 @@ fn follow_with(
         clock.wait_for_polls(6);
         drop(end);
         assert!(following.join().expect("it does not panic").is_empty());
-        pipeline.finish();
-        assert_eq!(lines(&data), expected);
-        assert_eq!(distinct(&data), expected);
+        expected
     });
+    pipeline.finish();
+    assert_eq!(lines(&data), expected);
+    assert_eq!(distinct(&data), expected);
 }
 
 fn lines(data: &DataSet) -> u64 {
@@ -212,7 +213,7 @@ fn followed_lines_are_read_again_from_their_files() {
     write(&path, 11..14);
     File::create(&path).expect("a truncation");
     write(&path, 14..20);
-    follower.run(&AtomicBool::new(true), |_| {});
+    follower.run(&pipeline, &AtomicBool::new(true), |_| {});
     pipeline.finish();
     let source = data.source(0).expect("the source");
     let values = data.values();
@@ -262,7 +263,7 @@ fn a_last_line_without_a_line_feed_is_read_again() {
         write(&path, before.trim_end());
         fs::rename(&path, &rotated).expect("a rotation");
         write(&path, after);
-        follower.run(&AtomicBool::new(true), |_| {});
+        follower.run(&pipeline, &AtomicBool::new(true), |_| {});
         pipeline.finish();
         let source = data.source(0).expect("the source");
         let mut read = Vec::new();
@@ -349,11 +350,12 @@ fn a_change_of_format_is_followed() {
     let follower = Follower::new(&pipeline, std::slice::from_ref(&path), &FormatChoice::Detect);
     thread::scope(|scope| {
         let told = &told;
-        let tell = |fault: Fault| told.lock().expect("nobody panicked").push(fault.to_string());
-        let following = scope.spawn({
-            let ends = &ends;
-            move || follower.run(ends, tell)
-        });
+        let tell = |faults: Vec<Fault>| {
+            let faults = faults.iter().map(Fault::to_string);
+            told.lock().expect("nobody panicked").extend(faults);
+        };
+        let (ends, pipeline) = (&ends, &pipeline);
+        let following = scope.spawn(move || follower.run(pipeline, ends, tell));
         let mut file = appending(&path);
         // With referer and user agent, after the server was reconfigured.
         let longer = |number| line(number).replace(" 200 1\n", " 200 1 \"-\" \"curl/8.0\"\n");
@@ -400,7 +402,7 @@ fn existing_lines_show_how_far_the_clock_is_ahead() {
     let ends = AtomicBool::new(false);
     let follower = Follower::new(&pipeline, &[path], &FormatChoice::Detect);
     thread::scope(|scope| {
-        let following = scope.spawn(|| follower.run(&ends, |_| ()));
+        let following = scope.spawn(|| follower.run(&pipeline, &ends, |_| ()));
         let start = Instant::now();
         while self::lines(&data) < 200 && start.elapsed() < PATIENCE {
             thread::sleep(Duration::from_millis(5));

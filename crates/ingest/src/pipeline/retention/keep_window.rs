@@ -27,6 +27,8 @@ pub(super) struct KeepWindow {
     evictor: Arc<Evictor>,
     /// Memory of the segments when the window last changed.
     bytes: AtomicUsize,
+    /// Memory that is left to others.
+    reserved_bytes: AtomicUsize,
 }
 
 impl KeepWindow {
@@ -47,6 +49,7 @@ impl KeepWindow {
             machine_clock,
             evictor: Arc::default(),
             bytes: AtomicUsize::new(0),
+            reserved_bytes: AtomicUsize::new(0),
         });
         policy.evictor.start(&policy);
         policy
@@ -130,7 +133,8 @@ impl RetentionPolicy for KeepWindow {
             return;
         }
         window.push(segment, ReadAt { machine_ns: (self.machine_clock)(), is_live });
-        window.shrink_to(self.limits.segment_bytes_max(values_bytes));
+        let others_bytes = values_bytes + self.reserved_bytes.load(Ordering::Relaxed);
+        window.shrink_to(self.limits.segment_bytes_max(others_bytes));
         self.bytes.store(window.memory_bytes(), Ordering::Relaxed);
         self.request_eviction(used_bytes, window.has_moved_on());
     }
@@ -155,7 +159,11 @@ impl RetentionPolicy for KeepWindow {
     }
 
     fn memory_bytes(&self) -> usize {
-        self.bytes.load(Ordering::Relaxed)
+        self.bytes.load(Ordering::Relaxed) + self.reserved_bytes.load(Ordering::Relaxed)
+    }
+
+    fn reserve(&self, bytes: usize) {
+        self.reserved_bytes.store(bytes, Ordering::Relaxed);
     }
 
     fn note_resolved(&self) {

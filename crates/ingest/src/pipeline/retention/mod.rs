@@ -65,6 +65,9 @@ pub(super) trait RetentionPolicy: Send + Sync {
     /// Memory of the segments, in bytes.
     fn memory_bytes(&self) -> usize;
 
+    /// Leaves this much memory to others, in bytes, if what is kept can make room.
+    fn reserve(&self, _bytes: usize) {}
+
     /// Whether no further segment can be kept, so that sources have to stop.
     fn is_full(&self) -> bool {
         false

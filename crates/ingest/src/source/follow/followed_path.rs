@@ -1,13 +1,19 @@
 //! A followed path, and the files that are or were there.
 
-use std::path::PathBuf;
-use std::time::Duration;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
+use super::copies::{Likeness, likeness};
 use super::log_file::LogFile;
-use super::shared::{PathNumber, Shared};
+use super::read_place::ReadPlace;
+use super::shared::{FileAt, PathNumber, Shared};
 use crate::error::StopReason;
 use crate::file_identity::FileIdentity;
 use crate::progress::{Phase, SourceEnd};
+use crate::source::rotated_set::rotated_set;
 use crate::writer::SourceWriter;
 
 /// How long a file that has left its path is still read after it last grew.
@@ -31,6 +37,8 @@ const BUSY: Duration = Duration::from_secs(2);
 pub(super) struct FollowedPath {
     number: PathNumber,
     pub(super) path: PathBuf,
+    /// The name that it shares with the other files of its rotated set.
+    pub(super) rotated_set: Arc<OsStr>,
     pub(super) writer: SourceWriter,
     /// The file that was at the path at the last poll.
     current: Option<LogFile>,
@@ -40,12 +48,26 @@ pub(super) struct FollowedPath {
     waiting_since: Option<Duration>,
     /// Why nothing more is read, once that is so.
     stopped: Option<StopReason>,
+    /// Whether it was polled.
+    was_polled: bool,
+    /// Whether a file was at the path that no path has read to its end.
+    pub(super) has_unread: bool,
 }
 
 impl FollowedPath {
     pub(super) fn new(number: PathNumber, path: PathBuf, writer: SourceWriter) -> Self {
-        let (current, retired) = (None, Vec::new());
-        Self { number, path, writer, current, retired, waiting_since: None, stopped: None }
+        Self {
+            number,
+            rotated_set: rotated_set(&path).into_os_string().into(),
+            path,
+            writer,
+            current: None,
+            retired: Vec::new(),
+            waiting_since: None,
+            stopped: None,
+            was_polled: false,
+            has_unread: false,
+        }
     }
 
     /// Returns the note about the source since the last call.
@@ -63,6 +85,57 @@ impl FollowedPath {
         self.writer.progress().is_cancelled()
     }
 
+    /// Whether it was polled.
+    pub(super) fn was_polled(&self) -> bool {
+        self.was_polled
+    }
+
+    /// Its number.
+    pub(super) fn number(&self) -> PathNumber {
+        self.number
+    }
+
+    /// Whether there is no file to read at the path, and those that were are closed.
+    pub(super) fn is_gone(&self) -> bool {
+        let has_file = self.has_unread || self.current.is_some() || !self.retired.is_empty();
+        self.was_polled && !has_file && self.stopped.is_none()
+    }
+
+    /// When the file at the path was last written.
+    pub(super) fn written(&self) -> Option<SystemTime> {
+        self.current.as_ref()?.written()
+    }
+
+    /// Sets the note beside the source.
+    pub(super) fn set_note(&self, note: &str) {
+        self.writer.progress().set_note(Some(note.to_owned()));
+    }
+
+    /// Returns how a file is like those that are or were at the path, if it may be a copy of one.
+    pub(super) fn likeness(&self, file: &File) -> Option<Likeness> {
+        self.current.iter().chain(&self.retired).find_map(|known| likeness(known, file))
+    }
+
+    /// Reads what a copy has after a place of its original, which the original does not have any
+    /// more.
+    pub(super) fn read_copy(
+        &mut self,
+        path: &Path,
+        copy: FileAt,
+        place: &ReadPlace,
+        shared: &mut Shared,
+    ) {
+        let in_copy = place.in_copy(copy.file, copy.length);
+        // If too many files are open, the next search finds the copy again.
+        let Some(mut copy) = LogFile::open_at(path, in_copy, shared) else { return };
+        for file in self.current.iter_mut().chain(&mut self.retired) {
+            file.forget_truncated(place);
+        }
+        shared.set_reader(copy.identity(), self.number);
+        copy.leave(shared);
+        self.retired.push(copy);
+    }
+
     /// Whether it has to be polled at every interval: more is expected soon, or something has to be
     /// done a while later.
     pub(super) fn is_busy(&self, shared: &Shared) -> bool {
@@ -78,16 +151,7 @@ impl FollowedPath {
         self.current.as_ref().is_some_and(|current| current.identity() == file)
     }
 
-    /// Removes a file from this path, so that another path can go on with it.
-    pub(super) fn take(&mut self, file: FileIdentity) -> Option<LogFile> {
-        if self.is_current(file) {
-            return self.current.take();
-        }
-        let at = self.retired.iter().position(|retired| retired.identity() == file)?;
-        Some(self.retired.remove(at))
-    }
-
-    /// Goes on with a file that is at the path now.
+    /// Goes on with a file that is at the path now, instead of the one before.
     pub(super) fn set_current(&mut self, file: LogFile, shared: &mut Shared) {
         shared.set_reader(file.identity(), self.number);
         self.retire(shared);
@@ -106,6 +170,7 @@ impl FollowedPath {
         if self.is_cancelled() {
             self.stop(StopReason::Cancelled, shared);
         }
+        self.was_polled = true;
         let has_more = self.read(here, shared);
         self.attempt(shared, |own, shared| {
             own.expire(shared)?;
@@ -116,13 +181,16 @@ impl FollowedPath {
 
     /// Reads appended bytes, those of old files before those of the current one.
     pub(super) fn read(&mut self, here: Option<FileIdentity>, shared: &mut Shared) -> bool {
+        self.read_files(shared) || self.follow_path(here, shared)
+    }
+
+    /// Reads the bytes that were appended to its files, up to a bound. Returns whether there may be
+    /// more.
+    pub(super) fn read_files(&mut self, shared: &mut Shared) -> bool {
         let mut has_more = false;
         self.attempt(shared, |own, shared| {
             for file in own.retired.iter_mut().chain(&mut own.current) {
                 has_more |= file.read(&mut own.writer, shared)?;
-            }
-            if !has_more {
-                has_more = own.follow_path(here, shared);
             }
             Ok(())
         });
@@ -131,6 +199,7 @@ impl FollowedPath {
 
     /// Ends the source, with its incomplete lines. Returns why it had to stop, if it did.
     pub(super) fn end(mut self, shared: &mut Shared) -> Option<StopReason> {
+        self.end_wait(shared);
         self.retire(shared);
         for file in std::mem::take(&mut self.retired) {
             self.attempt(shared, |own, shared| own.close(file, shared));
@@ -155,7 +224,7 @@ impl FollowedPath {
     fn stop(&mut self, reason: StopReason, shared: &mut Shared) {
         self.stopped = Some(reason);
         for file in self.retired.drain(..).chain(self.current.take()) {
-            shared.forget(file.identity());
+            shared.leave(file.place().clone());
         }
         self.end_wait(shared);
         self.writer.rest();
@@ -163,18 +232,21 @@ impl FollowedPath {
 
     /// Opens the file at the path if it is another one. Returns whether it is.
     fn follow_path(&mut self, here: Option<FileIdentity>, shared: &mut Shared) -> bool {
+        if self.is_stopped() || here.is_some_and(|here| self.is_current(here)) {
+            return false;
+        }
         let Some(here) = here else {
             self.retire(shared);
             return false;
         };
-        if self.is_current(here) {
-            return false;
-        }
-        let Some(next) = self.take(here).or_else(|| LogFile::open(&self.path, shared)) else {
-            return false;
+        let returned = self.retired.iter().position(|file| file.identity() == here);
+        let next = match returned {
+            Some(at) => Some(self.retired.remove(at)),
+            None => LogFile::open(&self.path, here, shared),
         };
-        self.set_current(next, shared);
-        true
+        let is_other = next.is_some();
+        next.into_iter().for_each(|next| self.set_current(next, shared));
+        is_other
     }
 
     /// Notes that the current file has left the path.
@@ -190,7 +262,8 @@ impl FollowedPath {
         let mut index = 0;
         while index < self.retired.len() {
             let is_over = self.retired[index].idle_time(shared) > PATIENCE
-                || self.retired.len() > RETIRED_MAX;
+                || self.retired.len() > RETIRED_MAX
+                || shared.is_crowded();
             if is_over {
                 let file = self.retired.remove(index);
                 self.close(file, shared)?;
@@ -202,8 +275,7 @@ impl FollowedPath {
     }
 
     fn close(&mut self, file: LogFile, shared: &mut Shared) -> Result<(), StopReason> {
-        shared.forget(file.identity());
-        file.finish(&mut self.writer)
+        file.finish(&mut self.writer, shared)
     }
 
     /// Submits the lines that were read, once no more arrive.

@@ -3,9 +3,10 @@
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use super::change_watcher::FileWatch;
+use super::copies::COMPARED_BYTES;
 use super::read_place::ReadPlace;
 use super::shared::{READ_BYTES, Shared};
 use crate::error::StopReason;
@@ -33,6 +34,10 @@ pub(super) struct LogFile {
     place: ReadPlace,
     /// The file, from which its lines can be read again; `None` if its lines are joined.
     plain: Option<PlainFile>,
+    /// The first bytes that were read.
+    head: Vec<u8>,
+    /// What it had before the last truncations.
+    truncated: Vec<Truncated>,
     /// The incomplete line at the end. The files of one path are read in turns, so only whole
     /// lines are written.
     line: Vec<u8>,
@@ -45,20 +50,47 @@ pub(super) struct LogFile {
     _watch: Option<FileWatch>,
 }
 
+/// What a file had before it was truncated.
+#[derive(Debug)]
+pub(super) struct Truncated {
+    /// The first bytes, up to [`COMPARED_BYTES`].
+    pub(super) head: Vec<u8>,
+    /// The place up to which it was read.
+    pub(super) place: ReadPlace,
+}
+
+/// The most truncations of which the copies are still looked for.
+const TRUNCATIONS_MAX: usize = 4;
+
 impl LogFile {
-    /// Opens the file at a path, if there is one that no path reads yet.
-    pub(super) fn open(path: &Path, shared: &Shared) -> Option<Self> {
+    /// Opens a file at a path, unless another one is there by now or some path reads it.
+    ///
+    /// If it was read before, reading goes on there.
+    pub(super) fn open(path: &Path, file: FileIdentity, shared: &mut Shared) -> Option<Self> {
+        let opened = Self::open_at(path, ReadPlace::start_of(file), shared)?;
+        let place = shared.take_place(file);
+        Some(Self { head: read_head(&opened.file, place.offset), place, ..opened })
+    }
+
+    /// Opens the file of a place at a path, unless another one is there by now or some path reads
+    /// it.
+    pub(super) fn open_at(path: &Path, place: ReadPlace, shared: &Shared) -> Option<Self> {
+        if shared.is_full() {
+            return None;
+        }
         let file = open(path).ok()?;
         let metadata = file.metadata().ok().filter(fs::Metadata::is_file)?;
         let identity = FileIdentity::of(&metadata);
         // A second watch of a file would replace the first.
-        if shared.reader(identity).is_some() {
+        if identity != place.file || shared.reader(identity).is_some() {
             return None;
         }
         let now = shared.clock.elapsed();
         Some(Self {
             _watch: shared.watch(&file, identity),
-            place: ReadPlace::start_of(identity),
+            head: read_head(&file, place.offset),
+            place,
+            truncated: Vec::new(),
             plain: PlainFile::new(path, &file),
             file,
             line: Vec::new(),
@@ -74,12 +106,43 @@ impl LogFile {
         let mut before = vec![0; known as usize];
         let read = read_at(&self.file, &mut before, position - known).ok()?;
         let place = ReadPlace::after(self.identity(), position, before);
-        (read as u64 == known).then_some(Self { place, ..self })
+        let head = read_head(&self.file, position);
+        (read as u64 == known).then_some(Self { place, head, ..self })
     }
 
     /// Returns the identity of the file.
     pub(super) fn identity(&self) -> FileIdentity {
         self.place.file
+    }
+
+    /// The open file.
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// The place up to which it was read.
+    pub(super) fn place(&self) -> &ReadPlace {
+        &self.place
+    }
+
+    /// The first bytes that were read, up to [`COMPARED_BYTES`].
+    pub(super) fn head(&self) -> &[u8] {
+        &self.head
+    }
+
+    /// What it had before the last truncations, of which no copy is read.
+    pub(super) fn truncated(&self) -> &[Truncated] {
+        &self.truncated
+    }
+
+    /// Forgets what it had before a truncation, up to which it was read to this place.
+    pub(super) fn forget_truncated(&mut self, place: &ReadPlace) {
+        self.truncated.retain(|truncated| truncated.place != *place);
+    }
+
+    /// When it was last written, if that is known.
+    pub(super) fn written(&self) -> Option<SystemTime> {
+        self.file.metadata().ok()?.modified().ok()
     }
 
     /// The time since it last grew or left its path.
@@ -113,8 +176,14 @@ impl LogFile {
     }
 
     /// Ends reading. An incomplete last line is written as a line.
-    pub(super) fn finish(mut self, writer: &mut SourceWriter) -> Result<(), StopReason> {
-        self.end_line(writer)
+    pub(super) fn finish(
+        mut self,
+        writer: &mut SourceWriter,
+        shared: &mut Shared,
+    ) -> Result<(), StopReason> {
+        let ended = self.end_line(writer);
+        shared.leave(self.place);
+        ended
     }
 
     /// Reads the next bytes into the buffer and returns their number. Returns `None` if the bytes
@@ -150,6 +219,10 @@ impl LogFile {
             // Its offsets are not those of the source.
             writer.progress().set_kept(false);
         }
+        if self.place.offset == self.head.len() as u64 {
+            let missing = COMPARED_BYTES - self.head.len();
+            self.head.extend_from_slice(&bytes[..missing.min(fresh)]);
+        }
         self.begin_part(writer);
         self.place.advance(before, fresh);
         self.last_change = shared.clock.elapsed();
@@ -184,6 +257,11 @@ impl LogFile {
         if let Some(plain) = &self.plain {
             writer.progress().forget_parts(plain);
         }
+        if self.truncated.len() == TRUNCATIONS_MAX {
+            self.truncated.remove(0);
+        }
+        let head = std::mem::take(&mut self.head);
+        self.truncated.push(Truncated { head, place: self.place.clone() });
         self.place.restart();
         Ok(())
     }
@@ -212,16 +290,25 @@ impl LogFile {
     }
 }
 
+/// Reads the first bytes of a file that was read up to an offset.
+fn read_head(file: &File, offset: u64) -> Vec<u8> {
+    let mut head = vec![0; offset.min(COMPARED_BYTES as u64) as usize];
+    // Without them the bytes before the offset are still compared.
+    let read = read_at(file, &mut head, 0).unwrap_or_default();
+    head.truncate(read);
+    head
+}
+
 /// Opens a file for reading. If a pipe has taken its path, the call does not wait for a writer.
 #[cfg(unix)]
-fn open(path: &Path) -> std::io::Result<File> {
+pub(super) fn open(path: &Path) -> std::io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     File::options().read(true).custom_flags(nonblocking).open(path)
 }
 
 #[cfg(not(unix))]
-fn open(path: &Path) -> std::io::Result<File> {
+pub(super) fn open(path: &Path) -> std::io::Result<File> {
     File::open(path)
 }
 

@@ -11,16 +11,25 @@
 //!   position: they are missing or different, even if the file has grown to the same length or
 //!   beyond. Lines that are written and truncated between two reads are lost. A note on the source
 //!   states how long before the truncation the file was last read.
+//! - Copied and then truncated, in a followed folder: what only the copy has is read from it.
 //! - Renamed twice between two polls: the file in between is not found.
 
 mod change_watcher;
+mod copies;
+mod discovery;
+mod file_set;
+#[cfg(test)]
+mod folder_tests;
 mod followed_path;
 mod log_file;
+mod newcomers;
+mod path_pattern;
 mod read_place;
 mod resume;
 mod shared;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,11 +38,14 @@ use std::time::Duration;
 use weir_core::FormatChoice;
 
 use self::change_watcher::{ChangeWatcher, Changes};
+pub use self::file_set::FileSet;
 use self::followed_path::FollowedPath;
-use self::shared::{PathNumber, Shared};
+use self::newcomers::Newcomers;
+use self::shared::{FileAt, PathNumber, Shared};
 use crate::clock::{Clock, SystemClock};
 use crate::error::{Fault, ReadError, StopReason};
 use crate::file_identity::FileIdentity;
+use crate::source::rotated_set::is_numbered;
 use crate::writer::{Intake, SourceOptions};
 
 /// The number of changes in an interval that are read one by one. Further reads are
@@ -46,11 +58,20 @@ const CHANGES_PAUSE: Duration = Duration::from_micros(200);
 /// so thousands of paths would take a core.
 const POLLS_MAX: usize = 256;
 
+/// The most files beside those of the followed paths that are known to be read.
+const KNOWN_SPARE: usize = 1_000;
+
 /// Follows files into a pipeline.
 #[derive(Debug)]
 pub struct Follower {
     paths: BTreeMap<PathNumber, FollowedPath>,
+    /// The number of the next path.
+    next_number: PathNumber,
+    format: FormatChoice,
+    newcomers: Newcomers,
     numbers: HashMap<PathBuf, PathNumber>,
+    /// The paths of each rotated set.
+    sets: HashMap<Arc<OsStr>, BTreeSet<PathNumber>>,
     shared: Shared,
     /// The paths that are polled at every interval.
     busy: BTreeSet<PathNumber>,
@@ -63,6 +84,10 @@ pub struct Follower {
 impl Follower {
     /// The time between two polls, so that lines are seen well within 200 ms.
     pub const INTERVAL: Duration = Duration::from_millis(50);
+
+    /// The memory that a followed file takes when it does not grow, in bytes, besides its records:
+    /// its source, the state of its format, and its watch.
+    pub const FILE_BYTES: usize = 24 << 10;
 
     /// Opens a source for each path, whether there is a file yet or not.
     pub fn new(intake: &dyn Intake, paths: &[PathBuf], format: &FormatChoice) -> Self {
@@ -89,7 +114,11 @@ impl Follower {
     ) -> Self {
         let mut follower = Self {
             paths: BTreeMap::new(),
+            next_number: 0,
+            format: format.clone(),
+            newcomers: Newcomers::new(Vec::new(), HashSet::new()),
             numbers: HashMap::new(),
+            sets: HashMap::new(),
             shared: Shared::new(clock, watcher),
             busy: BTreeSet::new(),
             next: 0,
@@ -98,29 +127,57 @@ impl Follower {
         let directories: BTreeSet<&Path> = paths.iter().filter_map(|path| path.parent()).collect();
         directories.into_iter().for_each(|path| follower.shared.watch_directory(path));
         for path in paths {
-            follower.add(intake, path, format);
+            follower.add(intake, path);
         }
         follower
     }
 
-    fn add(&mut self, intake: &dyn Intake, path: &Path, format: &FormatChoice) {
-        let options = SourceOptions::new(&path.to_string_lossy(), format.clone());
+    /// Also follows the files of these sets that appear later. Paths that are not among the
+    /// `named` ones are left out when their files are gone.
+    pub fn with_sets(mut self, sets: Vec<FileSet>, named: HashSet<PathBuf>) -> Self {
+        self.newcomers = Newcomers::new(sets, named);
+        self
+    }
+
+    /// Keeps at most this many files open.
+    pub fn with_files_max(mut self, files_max: usize) -> Self {
+        self.shared.files_max = files_max;
+        self
+    }
+
+    /// Opens a source for a path. Returns its number.
+    fn add(&mut self, intake: &dyn Intake, path: &Path) -> PathNumber {
+        let options = SourceOptions::new(&path.to_string_lossy(), self.format.clone());
         let options = options.clock(self.shared.clock.clone());
-        let number = self.paths.last_key_value().map_or(0, |(last, _)| last + 1);
+        let number = self.next_number;
+        self.next_number += 1;
         let writer = intake.open(options.watch_drift().keep());
         let mut followed = FollowedPath::new(number, path.to_owned(), writer);
+        self.sets.entry(followed.rotated_set.clone()).or_default().insert(number);
         followed.resume(&mut self.shared);
         self.paths.insert(number, followed);
         self.numbers.insert(path.to_owned(), number);
         self.busy.insert(number);
+        number
     }
 
-    /// Follows the files until `ends` is set or no source accepts more. Passes notes to `report` at
-    /// once, and returns the errors.
-    pub fn run(mut self, ends: &AtomicBool, report: impl Fn(Fault)) -> Vec<Fault> {
-        while !ends.load(Ordering::Relaxed) && self.is_running() {
+    /// Follows the files until `ends` is set or no source accepts more. Passes notes to `report`,
+    /// and returns the errors.
+    pub fn run(
+        mut self,
+        intake: &dyn Intake,
+        ends: &AtomicBool,
+        report: impl Fn(Vec<Fault>),
+    ) -> Vec<Fault> {
+        while !ends.load(Ordering::Relaxed) && self.is_running(intake) {
             let has_more = self.poll();
-            self.news().for_each(&report);
+            // After the files at known paths are opened, so that other names of them are no news.
+            let mut notes = self.discover(intake);
+            notes.extend(self.news());
+            intake.reserve(self.paths.len() * Self::FILE_BYTES);
+            if !notes.is_empty() {
+                report(notes);
+            }
             if !has_more {
                 self.wait();
             }
@@ -156,6 +213,9 @@ impl Follower {
         let written = changes.files.iter().filter_map(|file| self.shared.reader(*file));
         let appeared = changes.appeared.iter().filter_map(|path| self.numbers.get(path).copied());
         let numbers: BTreeSet<PathNumber> = written.chain(appeared).collect();
+        if changes.appeared.iter().any(|path| !self.numbers.contains_key(path)) {
+            self.newcomers.discovery.expect();
+        }
         let mut has_more = self.has_missed_changes;
         for number in numbers {
             has_more |= self.visit(number, FollowedPath::read);
@@ -177,6 +237,7 @@ impl Follower {
         let due: BTreeSet<PathNumber> =
             turn.into_iter().chain(std::mem::take(&mut self.busy)).collect();
         let mut has_more = false;
+        self.forget_gone();
         for number in due {
             has_more |= self.visit(number, FollowedPath::poll);
             if self.paths.get(&number).is_some_and(|path| path.is_busy(&self.shared)) {
@@ -192,23 +253,46 @@ impl Follower {
         number: PathNumber,
         read: impl Fn(&mut FollowedPath, Option<FileIdentity>, &mut Shared) -> bool,
     ) -> bool {
-        let Some(path) = self.paths.get(&number).filter(|path| !path.is_stopped()) else {
+        let Some(path) = self.paths.get_mut(&number).filter(|path| !path.is_stopped()) else {
             return false;
         };
-        let here = FileIdentity::at(&path.path);
-        if let Some(here) = here {
-            self.take_over(number, here);
-        }
+        path.has_unread = false;
+        let at = FileAt::path(&path.path);
+        let here = at.filter(|at| self.may_read(number, *at)).map(|at| at.file);
         self.paths.get_mut(&number).is_some_and(|path| read(path, here, &mut self.shared))
     }
 
-    /// If a rotation has moved a file from another followed path to this one, continues here from
-    /// the same place.
-    fn take_over(&mut self, number: PathNumber, here: FileIdentity) {
-        let Some(other) = self.shared.reader(here).filter(|other| *other != number) else { return };
-        let moved = self.paths.get_mut(&other).and_then(|other| other.take(here));
-        if let (Some(moved), Some(path)) = (moved, self.paths.get_mut(&number)) {
-            path.set_current(moved, &mut self.shared);
+    /// Whether a path reads the file that is there now. A rotation moves files from path to path:
+    /// each stays with the path that read it first.
+    fn may_read(&mut self, number: PathNumber, at: FileAt) -> bool {
+        if self.shared.reader(at.file) == Some(number) {
+            return true;
+        }
+        let Some(path) = self.paths.get_mut(&number) else { return false };
+        path.has_unread = !self.shared.has_all(at);
+        if !path.has_unread {
+            return false;
+        }
+        // A file that was there at first is read, whatever others have.
+        if !path.was_polled() {
+            return true;
+        }
+        let path = path.path.clone();
+        if self.newcomers.finds(&path) && is_numbered(&path) {
+            // It may be the copy of a log that is not known yet. The search finds both.
+            self.newcomers.discovery.expect();
+            return false;
+        }
+        !self.is_copy(&path)
+    }
+
+    /// Forgets files that are at no followed path, if no search does that.
+    fn forget_gone(&mut self) {
+        let known_max = 2 * self.paths.len() + KNOWN_SPARE;
+        if self.newcomers.discovery.is_empty() && self.shared.known_count() > known_max {
+            let paths = self.paths.values();
+            let here = paths.filter_map(|path| FileIdentity::at(&path.path)).collect();
+            self.shared.retain_known(&here);
         }
     }
 
@@ -220,8 +304,9 @@ impl Follower {
         self.paths.values().filter_map(news)
     }
 
-    fn is_running(&self) -> bool {
-        self.paths.values().any(|path| !path.is_stopped() && !path.is_cancelled())
+    fn is_running(&self, intake: &dyn Intake) -> bool {
+        let may_have_more = !self.newcomers.discovery.is_empty() && !intake.is_ended();
+        may_have_more || self.paths.values().any(|path| !path.is_stopped() && !path.is_cancelled())
     }
 
     fn end(mut self) -> Vec<Fault> {

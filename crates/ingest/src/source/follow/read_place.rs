@@ -28,6 +28,13 @@ impl ReadPlace {
         Self { file, offset, before }
     }
 
+    /// The same place in a copy of the file that has this many bytes, or the end of the copy.
+    pub(super) fn in_copy(&self, copy: FileIdentity, length: u64) -> Self {
+        let offset = self.offset.min(length);
+        let before = if offset == self.offset { self.before.clone() } else { Vec::new() };
+        Self { file: copy, offset, before }
+    }
+
     /// The bytes that are read again to compare them.
     pub(super) fn before(&self) -> &[u8] {
         &self.before

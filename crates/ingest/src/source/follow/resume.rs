@@ -40,7 +40,8 @@ impl FollowedPath {
             let progress = self.writer.progress();
             progress.add_part(place.source_start, &plain, place.file_start);
         }
-        let opened = LogFile::open(&path, shared);
+        let identity = file.metadata().ok().map(|metadata| FileIdentity::of(&metadata));
+        let opened = identity.and_then(|identity| LogFile::open(&path, identity, shared));
         let Some(resumed) = opened.and_then(|opened| opened.resume_at(place.position)) else {
             return false;
         };

@@ -1,6 +1,7 @@
 //! What the followed paths share.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, Metadata};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -27,12 +28,57 @@ pub(super) struct Shared {
     readers: HashMap<FileIdentity, PathNumber>,
     /// The number of paths whose lines wait for their format to be detected.
     pub(super) undetected: usize,
+    /// The files whose lines are known although no path reads them.
+    known: HashMap<FileIdentity, KnownFile>,
+    /// The most files that are open at a time.
+    pub(super) files_max: usize,
 }
+
+/// A file that no path reads, because its lines are known up to a place.
+#[derive(Debug)]
+struct KnownFile {
+    place: ReadPlace,
+    /// Whether the lines are those of another file.
+    is_copy: bool,
+}
+
+/// A file that was found at a path.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FileAt {
+    pub(super) file: FileIdentity,
+    /// Its length in bytes.
+    pub(super) length: u64,
+}
+
+impl FileAt {
+    /// The regular file at a path, if there is one.
+    pub(super) fn path(path: &Path) -> Option<Self> {
+        fs::metadata(path).ok().and_then(|metadata| Self::of(&metadata))
+    }
+
+    /// `None` if it is not a regular file.
+    pub(super) fn of(metadata: &Metadata) -> Option<Self> {
+        let of = |metadata| Self { file: FileIdentity::of(metadata), length: metadata.len() };
+        metadata.is_file().then(|| of(metadata))
+    }
+}
+
+/// The part of the open files that is for files that have left their paths: when all files of a
+/// folder are rotated, new ones must find room.
+const SPARE_DIVISOR: usize = 16;
 
 impl Shared {
     pub(super) fn new(clock: Arc<dyn Clock>, watcher: Option<Arc<ChangeWatcher>>) -> Self {
         let buffer = vec![0; ReadPlace::BEFORE_BYTES + READ_BYTES];
-        Self { clock, watcher, buffer, readers: HashMap::new(), undetected: 0 }
+        Self {
+            clock,
+            watcher,
+            buffer,
+            readers: HashMap::new(),
+            undetected: 0,
+            known: HashMap::new(),
+            files_max: usize::MAX,
+        }
     }
 
     /// The path that reads a file.
@@ -45,9 +91,67 @@ impl Shared {
         self.readers.insert(file, number);
     }
 
-    /// Notes that a file is not read any more.
-    pub(super) fn forget(&mut self, file: FileIdentity) {
-        self.readers.remove(&file);
+    /// Notes up to where a file was read that is not read any more.
+    pub(super) fn leave(&mut self, place: ReadPlace) {
+        self.readers.remove(&place.file);
+        self.note_known(KnownFile { place, is_copy: false });
+    }
+
+    /// Notes that a file has the bytes of another one up to a place.
+    pub(super) fn note_copy(&mut self, place: ReadPlace) {
+        self.note_known(KnownFile { place, is_copy: true });
+    }
+
+    fn note_known(&mut self, file: KnownFile) {
+        self.known.insert(file.place.file, file);
+    }
+
+    /// The number of known files.
+    pub(super) fn known_count(&self) -> usize {
+        self.known.len()
+    }
+
+    /// Takes the place up to which a file was read before, or its start.
+    pub(super) fn take_place(&mut self, file: FileIdentity) -> ReadPlace {
+        let read = self.known.remove(&file).filter(|known| !known.is_copy);
+        read.map_or_else(|| ReadPlace::start_of(file), |known| known.place)
+    }
+
+    /// Whether nothing of a file has to be read: a path reads it, or all its lines are known.
+    pub(super) fn has_all(&self, at: FileAt) -> bool {
+        let place = self.known.get(&at.file).map(|known| known.place.offset);
+        self.readers.contains_key(&at.file) || place == Some(at.length)
+    }
+
+    /// Whether a path has read a file before that no path reads now.
+    pub(super) fn has_read(&self, file: FileIdentity) -> bool {
+        self.known.get(&file).is_some_and(|known| !known.is_copy)
+    }
+
+    /// Whether lines of a file are known that no path reads.
+    pub(super) fn is_known(&self, file: FileIdentity) -> bool {
+        self.known.contains_key(&file)
+    }
+
+    /// Forgets the known files that are not among these. Another file may get the inode of one that
+    /// is gone.
+    pub(super) fn retain_known(&mut self, seen: &HashSet<FileIdentity>) {
+        self.known.retain(|file, _| seen.contains(file));
+    }
+
+    /// Whether no other file can be opened.
+    pub(super) fn is_full(&self) -> bool {
+        self.readers.len() >= self.files_max
+    }
+
+    /// Whether files that have left their paths are closed as soon as they are read.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.readers.len() > self.paths_max()
+    }
+
+    /// The most paths that are followed.
+    pub(super) fn paths_max(&self) -> usize {
+        (self.files_max - self.files_max / SPARE_DIVISOR).max(1)
     }
 
     /// Watches an open file, even if it is renamed; `None` if that is not possible.

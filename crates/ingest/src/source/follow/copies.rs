@@ -1,0 +1,64 @@
+//! Recognises copies of followed files, as rotation by `copytruncate` makes them.
+//!
+//! Such a copy is another file, so nothing but its bytes shows that its lines were read. A file of
+//! the same rotated set with a longer name is a copy as long as it has the same bytes as the followed
+//! file, as far as both go. What it has beyond the lines that were read before the truncation was lost otherwise.
+
+use std::fs::File;
+
+use super::log_file::{LogFile, Truncated};
+use super::read_place::ReadPlace;
+use crate::file_reads::read_at;
+
+/// The number of bytes that are compared at the start and at the end.
+pub(super) const COMPARED_BYTES: usize = ReadPlace::BEFORE_BYTES;
+
+/// How a file is like a followed one.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Likeness {
+    /// So far it has the same bytes. They were read up to this place of the followed file.
+    SoFar(ReadPlace),
+    /// It has the bytes that the followed file had before it was truncated. They were read up to
+    /// this place.
+    BeforeTruncation(ReadPlace),
+}
+
+/// Returns how a file is like a followed one; `None` if it is not.
+pub(super) fn likeness(followed: &LogFile, other: &File) -> Option<Likeness> {
+    let length = other.metadata().ok()?.len();
+    let is_copy = |truncated: &&Truncated| {
+        let Truncated { head, place } = truncated;
+        length >= place.offset && has_bytes(other, 0, head) && has_bytes_before(other, place)
+    };
+    if let Some(truncated) = followed.truncated().iter().rev().find(is_copy) {
+        return Some(Likeness::BeforeTruncation(truncated.place.clone()));
+    }
+    let (head, place) = (followed.head(), followed.place());
+    let end = length.min(place.offset);
+    if place.offset == 0 || !has_bytes(other, 0, &head[..head.len().min(end as usize)]) {
+        return None;
+    }
+    let is_same = match length >= place.offset {
+        true => has_bytes_before(other, place),
+        false => {
+            let start = end.saturating_sub(COMPARED_BYTES as u64);
+            let mut expected = vec![0; (end - start) as usize];
+            let read = read_at(followed.file(), &mut expected, start).unwrap_or_default();
+            // Otherwise it was just truncated, which the next poll notices.
+            read < expected.len() || has_bytes(other, start, &expected)
+        }
+    };
+    is_same.then(|| Likeness::SoFar(place.clone()))
+}
+
+fn has_bytes_before(file: &File, place: &ReadPlace) -> bool {
+    has_bytes(file, place.offset - place.before().len() as u64, place.before())
+}
+
+/// Whether a file has these bytes at an offset.
+fn has_bytes(file: &File, offset: u64, expected: &[u8]) -> bool {
+    let mut bytes = [0; COMPARED_BYTES];
+    let bytes = &mut bytes[..expected.len()];
+    // A short read of a regular file ends it.
+    read_at(file, bytes, offset).is_ok_and(|read| read == expected.len()) && bytes == expected
+}

@@ -1,0 +1,194 @@
+//! Finds files that appear in followed folders, or whose paths match followed patterns.
+
+use std::collections::HashSet;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use super::file_set::{FileSearch, FileSet, NewestFiles};
+use super::log_file::open;
+use super::shared::{FileAt, Shared};
+use crate::error::{Fault, ReadError};
+use crate::file_identity::FileIdentity;
+use crate::source::cri::is_cri;
+use crate::source::stream_head::{HEAD_BYTES, is_packed, is_text};
+
+/// The time between two searches, unless the system reports a new file.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// A search is followed by a pause of at least this many times its duration, so that a folder of a
+/// million files takes no core.
+const PAUSE_FACTOR: u32 = 20;
+
+/// The most files whose first bytes are looked at in a search, the most recently written ones.
+const LOOKS_MAX: usize = 1_024;
+
+/// The most files that are remembered because they are not followed. Others are looked at again.
+const IGNORED_MAX: usize = 100_000;
+
+/// The most paths of which it is remembered that a message was about them.
+const TOLD_MAX: usize = 1_000;
+
+/// Searches folders and patterns for files that no path reads.
+#[derive(Debug, Default)]
+pub(super) struct Discovery {
+    sets: Vec<FileSet>,
+    /// Files that are not followed: they are packed, no text, or written by this process.
+    ignored: HashSet<FileIdentity>,
+    /// Paths of which was said why they are not read.
+    told: HashSet<PathBuf>,
+    next: Duration,
+    /// The earliest time of the next search if a file has appeared.
+    next_soon: Duration,
+}
+
+/// A file that no path reads.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct FoundFile {
+    pub(super) path: PathBuf,
+    file: FileIdentity,
+    /// When it was last written.
+    pub(super) written: SystemTime,
+}
+
+/// What a search has found.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    /// The most recently written files, the newest first.
+    pub(super) files: Vec<FoundFile>,
+    /// The number of other files.
+    pub(super) others: usize,
+    /// Errors that were not reported before.
+    pub(super) faults: Vec<Fault>,
+}
+
+impl Discovery {
+    pub(super) fn new(sets: Vec<FileSet>) -> Self {
+        let ignored = own_outputs().collect();
+        Self { sets, ignored, ..Self::default() }
+    }
+
+    /// Whether there is nothing to search.
+    pub(super) fn is_empty(&self) -> bool {
+        self.sets.is_empty()
+    }
+
+    /// Lets the next search come soon, because a file has appeared.
+    pub(super) fn expect(&mut self) {
+        self.next = self.next.min(self.next_soon);
+    }
+
+    /// Whether it is time for a search.
+    pub(super) fn is_due(&self, now: Duration) -> bool {
+        !self.is_empty() && now >= self.next
+    }
+
+    /// Searches for files that have lines which were not read.
+    pub(super) fn search(&mut self, shared: &mut Shared) -> Findings {
+        let begun = shared.clock.elapsed();
+        let mut seen = HashSet::new();
+        let mut newest = NewestFiles::new(LOOKS_MAX);
+        let mut search = FileSearch::default();
+        for set in &self.sets {
+            search.run(set, &mut |path| {
+                if let Some(written) = self.examine(&path, shared, &mut seen) {
+                    newest.push(written, path);
+                }
+            });
+        }
+        // Also those that were watched before: a folder may have been made again.
+        search.folders.iter().for_each(|folder| shared.watch_directory(folder));
+        if search.faults.is_empty() {
+            // A file that is gone is forgotten, because another one may get its inode.
+            self.ignored.retain(|file| seen.contains(file));
+            shared.retain_known(&seen);
+        }
+        let mut findings = Findings { others: newest.others(), ..Findings::default() };
+        let mut found = HashSet::new();
+        for path in newest.newest_first() {
+            match self.look(path) {
+                // A file can have several names.
+                Ok(file) => findings.files.extend(file.filter(|file| found.insert(file.file))),
+                Err(fault) => search.faults.push(fault),
+            }
+        }
+        findings.faults = self.untold(search.faults);
+        let now = shared.clock.elapsed();
+        self.next_soon = now + PAUSE_FACTOR * now.saturating_sub(begun);
+        self.next = self.next_soon.max(now + INTERVAL);
+        findings
+    }
+
+    /// Returns when a file was last written if it may be one to follow. Adds a file that is
+    /// remembered to those that were seen.
+    fn examine(
+        &self,
+        path: &Path,
+        shared: &Shared,
+        seen: &mut HashSet<FileIdentity>,
+    ) -> Option<SystemTime> {
+        let metadata = fs::metadata(path).ok()?;
+        let at = FileAt::of(&metadata)?;
+        let is_ignored = self.ignored.contains(&at.file);
+        if is_ignored || shared.is_known(at.file) {
+            seen.insert(at.file);
+        }
+        (!is_ignored && !shared.has_all(at)).then(|| written(&metadata))
+    }
+
+    /// Looks at the first bytes of a file. Returns it unless it is not to be followed.
+    fn look(&mut self, path: PathBuf) -> Result<Option<FoundFile>, Fault> {
+        let opened = open(&path).and_then(|mut file| {
+            let mut head = Vec::new();
+            let metadata = file.metadata()?;
+            (&mut file).take(HEAD_BYTES as u64).read_to_end(&mut head)?;
+            Ok((metadata, head))
+        });
+        let (metadata, head) = match opened {
+            Ok(opened) => opened,
+            // It has vanished since.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => {
+                return Err(Fault::new(&path.to_string_lossy(), ReadError::Open(error)));
+            }
+        };
+        let file = FileIdentity::of(&metadata);
+        if !is_cri(&head) && (is_packed(&head) || !is_text(&head)) {
+            if self.ignored.len() < IGNORED_MAX {
+                self.ignored.insert(file);
+            }
+            return Ok(None);
+        }
+        Ok(Some(FoundFile { path, file, written: written(&metadata) }))
+    }
+
+    /// Returns the faults about paths that nothing was said of.
+    fn untold(&mut self, faults: Vec<Fault>) -> Vec<Fault> {
+        let is_new = |fault: &Fault| {
+            self.told.len() < TOLD_MAX && self.told.insert(PathBuf::from(&fault.name))
+        };
+        faults.into_iter().filter(is_new).collect()
+    }
+}
+
+fn written(metadata: &Metadata) -> SystemTime {
+    metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+/// The files that standard output and standard error are written to: each message about a file that
+/// is read would be another line of it.
+#[cfg(unix)]
+fn own_outputs() -> impl Iterator<Item = FileIdentity> {
+    use std::os::fd::AsFd;
+    let outputs =
+        [io::stdout().as_fd().try_clone_to_owned(), io::stderr().as_fd().try_clone_to_owned()];
+    let identity =
+        |output: io::Result<_>| Some(FileIdentity::of(&File::from(output.ok()?).metadata().ok()?));
+    outputs.into_iter().filter_map(identity)
+}
+
+#[cfg(not(unix))]
+fn own_outputs() -> impl Iterator<Item = FileIdentity> {
+    std::iter::empty()
+}
