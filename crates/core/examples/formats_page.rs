@@ -244,6 +244,33 @@ is read in that format alone.
 
 A followed file and a feed may change their own format later. The format before is kept beside it.
 
+## Records over several lines
+
+nginx logs what a FastCGI server writes to its standard error as it is, so a trace of PHP has several lines, and
+only the last of them says about which request. In a log that begins as nginx's error log does (one of its first 100
+lines) these lines are one record: in plain, compressed, piped, uploaded and followed files. It counts as one line,
+so the numbers of the lines after it are not those of an editor. Its place is that of its first byte. In fields the
+lines are divided by vertical tabs (U+000B). A followed log shows a record as soon as it has its end. If that does not
+come, the lines wait for a second, and are then lines of their own.
+
+`weir grep` with a condition or a field selects records, and prints them with all their lines, as does the page.
+`weir grep PATTERN` alone searches lines, as grep does. A rule over whole lines, such as a jail of fail2ban, gets a
+record as one line.
+
+A record has at most 4,096 bytes: nginx cuts it off at 2,048, OpenResty at 4,096. A client may have written parts of
+the text, with any lines in it:
+
+| the text has | result |
+|---|---|
+| a line that begins as a record | it is in the record, which gets no client: the line might be one of another record whose beginning is lost |
+| an end of its own, `\" while ..., client: ...` | the record goes on to the last end before the next record, and gets no client |
+| both, the end first | **two records**: the same bytes as two that nginx has written. The first has the client that the text names |
+| no end, because nginx has cut it off | the record ends there, and gets no client |
+
+Records of other software are not joined. Apache writes a line feed as `\\n`, so that its records have one line.
+Lines of nginx's error log after an access log, behind the prefixes of a wrapper, and traces of Lua are read line by
+line.
+
 ## Times
 
 RFC 3164 times have no year. `--year YEAR` states that of a file's first line. Each other line is of the

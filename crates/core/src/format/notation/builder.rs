@@ -324,7 +324,8 @@ impl<'a> FormatBuilder<'a> {
                 End::TextBeforeNumber(text.into())
             }
             _ if sink == Sink::RequestLine
-                && let Some(end) = RequestEnd::before(text, texts_behind(after)) =>
+                && let Some(end) =
+                    RequestEnd::before(text, texts_behind(after), is_status(after.get(1))) =>
             {
                 End::Request(end)
             }
@@ -364,8 +365,12 @@ impl<'a> FormatBuilder<'a> {
     }
 }
 
+fn is_status(piece: Option<&Piece>) -> bool {
+    matches!(piece, Some(Piece::Value(value)) if value.sink == Sink::Status)
+}
+
 /// The texts between the values behind the first of some pieces.
-fn texts_behind(pieces: &[Piece]) -> impl Iterator<Item = &[u8]> {
+fn texts_behind(pieces: &[Piece]) -> impl Iterator<Item = &[u8]> + Clone {
     let pieces = pieces.iter().take_while(|piece| !matches!(piece, Piece::Break)).skip(1);
     pieces.filter_map(|piece| match piece {
         Piece::Text(text) => Some(text.as_slice()),
