@@ -1,9 +1,12 @@
 import { render } from "preact";
 import { followBlocks, followClock } from "./blocks/control";
 import { followAddress } from "./control/session";
+import { noteVersion } from "./control/version";
 import { filteredLines } from "./lines/control";
 import { followFilter } from "./rules/control";
 import { followSaving } from "./save/control";
+import { headValue } from "./state/head";
+import { dispatch } from "./state/store";
 import { followStories, followStory } from "./story/story";
 import { App } from "./views/App";
 import { keepFocus } from "./views/focus";
@@ -35,6 +38,7 @@ followTheme();
 if (location.pathname === BENCH_PATH) {
   void import("./bench/index").then(({ show }) => show(root));
 } else {
+  dispatch({ type: "served", name: headValue("weir-served") });
   followTitle();
   followFilter();
   filteredLines.follow();
@@ -43,6 +47,7 @@ if (location.pathname === BENCH_PATH) {
   followClock();
   followSaving();
   keepFocus(root);
+  void noteVersion();
   addEventListener("popstate", followAddress);
   addEventListener("popstate", followStory);
   followAddress();

@@ -127,11 +127,14 @@ describe("address", () => {
   });
 
   it("is short and readable for the usual", () => {
-    expect(addressOf("ab12", DEFAULT_QUESTION)).toBe("/s/ab12");
+    const start = { path: "/", served: null };
+    expect(addressOf("ab12", DEFAULT_QUESTION, start)).toBe("/s/ab12");
     const clauses: Clause[] = [{ field: "status", op: "=", values: ["404", "500"] }];
-    expect(addressOf("ab12", { ...DEFAULT_QUESTION, clauses })).toBe("/s/ab12?f=status~eq~404~500");
-    expect(addressOf(null, DEFAULT_QUESTION)).toBe("/");
-    expect(addressOf("ab12", { ...DEFAULT_QUESTION, kind: "firewall_event" })).toBe(
+    expect(addressOf("ab12", { ...DEFAULT_QUESTION, clauses }, start)).toBe(
+      "/s/ab12?f=status~eq~404~500",
+    );
+    expect(addressOf(null, DEFAULT_QUESTION, start)).toBe("/");
+    expect(addressOf("ab12", { ...DEFAULT_QUESTION, kind: "firewall_event" }, start)).toBe(
       "/s/ab12?kind=firewall_event",
     );
   });
@@ -142,8 +145,27 @@ describe("address", () => {
     );
     for (const kind of ["", "Request", "constructor", "__proto__"])
       expect(questionOf(`?kind=${kind}`)).toEqual(DEFAULT_QUESTION);
-    expect(sessionOf("/s/00ff")).toBe("00ff");
-    expect(sessionOf("/s/../etc")).toBeNull();
-    expect(sessionOf("/")).toBeNull();
+    const session = (path: string) => sessionOf({ path, served: null });
+    expect(session("/s/00ff")).toBe("00ff");
+    for (const path of ["/s/../etc", "/", "/new", "/d/", "/d/-a", "/d/a/b", "/d/a%20b", "/s/web1"])
+      expect(session(path)).toBeNull();
+  });
+
+  it("has the name of what the program serves", () => {
+    const served = "web1";
+    for (const path of ["/", "/d/web1", "/d/web1/"]) {
+      expect(sessionOf({ path, served })).toBe("web1");
+      expect(addressOf("web1", { ...DEFAULT_QUESTION, top: 20 }, { path, served })).toBe(
+        `${path}?top=20`,
+      );
+      // A new data set, and the page on which it can begin.
+      expect(addressOf("ab12", DEFAULT_QUESTION, { path, served })).toBe("/s/ab12");
+      expect(addressOf(null, DEFAULT_QUESTION, { path, served })).toBe("/new");
+    }
+    expect(sessionOf({ path: "/new", served })).toBeNull();
+    expect(addressOf("web1", DEFAULT_QUESTION, { path: "/s/ab12", served })).toBe("/");
+    // A name of another process, whose address the page reports.
+    expect(sessionOf({ path: "/d/web2", served })).toBe("web2");
+    expect(addressOf("web2", DEFAULT_QUESTION, { path: "/d/web2", served })).toBe("/d/web2");
   });
 });

@@ -61,6 +61,10 @@ describe("what a window keeps", () => {
     );
     expect(windowText({ width_s: null, records: 1 }, 2, requests)).toBe("Kept: 1 of 2 requests");
     expect(windowText({ width_s: null, records: 1 }, 1, requests)).toBe("Kept: all 1 request");
+    const complete_since = "2025-10-09T04:33:19.25+02:00";
+    expect(windowText({ width_s: 3600, records: 7, complete_since }, 7, records)).toBe(
+      "Kept: the last 1\u00a0h, all 7 records, complete since 2025-10-09 04:33:19",
+    );
   });
 });
 

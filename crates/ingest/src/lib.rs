@@ -55,7 +55,7 @@ pub use packed_file::PackedFile;
 pub use pipeline::{
     BlockStart, DataSet, FormatMap, FoundRecord, LineSink, LogLine, LogLines, MachineClock,
     OrderedSegments, Pipeline, PipelineFold, PipelineOptions, ReadTotals, Records, Retention,
-    StageTimes, TotalMemory, VisitedBlock,
+    StageTimes, TotalMemory, VisitedBlock, WindowReach,
 };
 pub use plain_file::{FoundLine, LineFile, PlainFile, ReadBackError};
 pub use progress::{

@@ -9,6 +9,7 @@ use weir_observe::task::{TaskKind, TaskName};
 use weir_sync::Lock;
 
 use crate::captures::{PageCaptures, UploadCaptures};
+use crate::data_set_name::DataSetName;
 use crate::options::ServerOptions;
 use crate::random_id::random_id;
 use crate::refusal::Refusal;
@@ -40,6 +41,10 @@ struct Sessions {
     by_id: HashMap<String, Arc<Session>>,
     /// The ids of the last displaced sessions, so that their users learn why they ended.
     displaced: VecDeque<String>,
+    /// The name of the session that the program serves, which is its id.
+    served: Option<String>,
+    /// Whether the server is being stopped.
+    is_stopping: bool,
 }
 
 /// A new session.
@@ -123,15 +128,6 @@ impl Hub {
     /// it needs a runtime. At the limit of sessions or of memory, the session unused for the
     /// longest time is displaced.
     pub(crate) fn create(self: &Arc<Self>, lifetime: Lifetime) -> Result<NewSession, Refusal> {
-        self.create_with(&self.options, lifetime)
-    }
-
-    /// As [`Self::create`], with options other than the server's.
-    pub(crate) fn create_with(
-        self: &Arc<Self>,
-        options: &ServerOptions,
-        lifetime: Lifetime,
-    ) -> Result<NewSession, Refusal> {
         let id = random_id()?;
         let mut sessions = self.sessions.lock();
         let displaced = match self.limit_reached(&sessions) {
@@ -139,7 +135,7 @@ impl Hub {
             None => None,
         };
         let (turns, memory, reads) = (&self.turns, &self.memory, &self.reads);
-        let session = Arc::new(Session::new(id, options, lifetime, turns, memory, reads));
+        let session = Arc::new(Session::new(id, &self.options, lifetime, turns, memory, reads));
         sessions.by_id.insert(session.id().to_owned(), session.clone());
         drop(sessions);
         let displaced = displaced.map(|session| {
@@ -147,11 +143,36 @@ impl Hub {
             session.end(EndCause::Request);
             displaced
         });
-        if lifetime != Lifetime::Pinned {
+        if lifetime.can_end() {
             let end = end_when_unused(self.clone(), session.clone());
             tokio::spawn(SESSION_END.observe(TaskName::Unnamed, end));
         }
         Ok(NewSession { session, displaced })
+    }
+
+    /// Creates the session that the program serves, with options other than the server's. Its name
+    /// is its id, and no request can end it.
+    pub(crate) fn create_served(
+        &self,
+        options: &ServerOptions,
+        name: &DataSetName,
+    ) -> Result<Arc<Session>, Refusal> {
+        let mut sessions = self.sessions.lock();
+        if sessions.served.is_some() {
+            return Err(Refusal::internal("a server serves one data set"));
+        }
+        let (turns, memory, reads) = (&self.turns, &self.memory, &self.reads);
+        let id = name.as_str().to_owned();
+        let session = Session::new(id.clone(), options, Lifetime::Served, turns, memory, reads);
+        let session = Arc::new(session);
+        sessions.by_id.insert(id.clone(), session.clone());
+        sessions.served = Some(id);
+        Ok(session)
+    }
+
+    /// Returns the name of the session that the program serves.
+    pub(crate) fn served(&self) -> Option<String> {
+        self.sessions.lock().served.clone()
     }
 
     /// Returns the limit that a new session would exceed.
@@ -172,6 +193,9 @@ impl Hub {
         if let Some(session) = sessions.by_id.get(id) {
             return Ok(session.clone());
         }
+        if sessions.is_stopping {
+            return Err(Refusal::Stopping);
+        }
         match sessions.displaced.iter().any(|displaced| displaced == id) {
             true => Err(Refusal::SessionDisplaced(self.options.sessions_max)),
             false => Err(Refusal::UnknownSession),
@@ -183,9 +207,14 @@ impl Hub {
         self.sessions.lock().by_id.values().cloned().collect()
     }
 
-    /// Ends the session with this id.
+    /// Ends the session with this id, unless the program serves it.
     pub(crate) fn end(&self, id: &str) -> Result<(), Refusal> {
-        let session = self.sessions.lock().by_id.remove(id).ok_or(Refusal::UnknownSession)?;
+        let mut sessions = self.sessions.lock();
+        if sessions.served.as_deref() == Some(id) {
+            return Err(Refusal::ServedSession);
+        }
+        let session = sessions.by_id.remove(id).ok_or(Refusal::UnknownSession)?;
+        drop(sessions);
         session.end(EndCause::Request);
         session.memory_return().soon();
         Ok(())
@@ -193,8 +222,12 @@ impl Hub {
 
     /// Ends all sessions, because the server is being stopped.
     pub(crate) fn end_all(&self) {
-        let sessions: Vec<_> = self.sessions.lock().by_id.drain().collect();
-        for (_, session) in sessions {
+        let mut sessions = self.sessions.lock();
+        // Pages whose connections end now ask whether their session still exists.
+        sessions.is_stopping = true;
+        let ended: Vec<_> = sessions.by_id.drain().collect();
+        drop(sessions);
+        for (_, session) in ended {
             session.end(EndCause::Stop);
         }
     }
@@ -214,14 +247,16 @@ pub struct SessionHandle {
 }
 
 impl SessionHandle {
-    /// Returns the session's id: 128 random bits in hexadecimal.
+    /// Returns the session's id: 128 random bits in hexadecimal, or the name under which it is
+    /// served.
     pub fn id(&self) -> &str {
         self.session.id()
     }
 
-    /// Returns the path of the session's page on the server: `/s/ID`.
+    /// Returns the path of the session's page on the server: `/s/ID`, or `/d/NAME` if it is served
+    /// under a name.
     pub fn path(&self) -> String {
-        format!("/s/{}", self.id())
+        self.session.path()
     }
 
     /// Returns the pipeline, which opens sources and holds the data set ([`Pipeline::data`]).
@@ -234,5 +269,26 @@ impl SessionHandle {
     /// Waits until the session is ended by `DELETE` or with the server.
     pub async fn ended(&self) {
         self.session.ended().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_net::HostGuard;
+
+    use super::Hub;
+    use crate::options::ServerOptions;
+    use crate::refusal::Refusal;
+
+    #[test]
+    fn pages_are_not_told_that_their_session_is_gone_while_the_server_stops() {
+        let hub = Hub::new(ServerOptions::default(), HostGuard::loopback());
+        let name = "web1".parse().expect("a name");
+        hub.create_served(&hub.options, &name).expect("a session");
+        assert_eq!(hub.find("web1").expect("it is there").id(), "web1");
+        assert_eq!(hub.find("web2").err(), Some(Refusal::UnknownSession));
+        hub.end_all();
+        // The next process may have it, so the page has to ask again.
+        assert_eq!(hub.find("web1").err(), Some(Refusal::Stopping));
     }
 }

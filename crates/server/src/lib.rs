@@ -2,7 +2,8 @@
 //!
 //! A session is one data set in memory, with an address. A page creates sessions and uploads files
 //! to them. `curl -T` does both with one request. A program fills a session through
-//! [`Server::new_session`]. `docs/protocol.md` describes every address.
+//! [`Server::new_session`], or serves one under a name through [`Server::new_served`].
+//! `docs/protocol.md` describes every address.
 //!
 //! ```
 //! use weir_server::{ServerOptions, Server};
@@ -26,6 +27,7 @@ mod answer;
 mod assets;
 mod captured_request;
 mod captures;
+mod data_set_name;
 mod event_sink;
 mod export;
 mod export_form;
@@ -47,6 +49,7 @@ mod routes;
 mod server;
 mod server_views;
 mod session;
+mod session_list;
 mod source_lines;
 mod statistics;
 mod turns;
@@ -57,6 +60,7 @@ mod view_work;
 pub use access_token::{AccessToken, InvalidToken};
 pub use assets::{Asset, Assets};
 pub use captures::{PageCaptures, UploadCaptures};
+pub use data_set_name::{DataSetName, InvalidName};
 pub use hub::SessionHandle;
 pub use options::{Remedies, ServerOptions, StartError};
 pub use page::{asset, html_page};

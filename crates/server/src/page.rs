@@ -27,23 +27,37 @@ static ASSETS: Assets = Assets::new(&[
     },
 ]);
 
-/// Returns the page, with the address of the pages of `--admin` if there is one.
-pub(crate) fn index(status: StatusCode, admin: Option<&str>) -> Response<Body> {
-    html_page(status, INDEX, admin.map(|address| ("weir-admin", address)))
+/// The path of the page on which logs are dropped, also if the program serves a data set at `/`.
+pub(crate) const NEW: &str = "/new";
+
+/// Returns the page, with the address of the pages of `--admin` and the name of the data set that the
+/// program serves, if there are any.
+pub(crate) fn index(
+    status: StatusCode,
+    admin: Option<&str>,
+    served: Option<&str>,
+) -> Response<Body> {
+    let admin = admin.map(|address| ("weir-admin", address));
+    html_page(status, INDEX, admin.into_iter().chain(served.map(|name| ("weir-served", name))))
 }
 
-/// Returns an HTML page, with the name and the address of a neighbour in its head, for a link. It is
-/// not cached: it is small, and names the files to load.
-pub fn html_page(
+/// Returns an HTML page whose head has these names and values, such as the address of a neighbour for
+/// a link. It is not cached: it is small, and names the files to load.
+pub fn html_page<'a>(
     status: StatusCode,
     html: &'static str,
-    neighbour: Option<(&str, &str)>,
+    values: impl IntoIterator<Item = (&'a str, &'a str)>,
 ) -> Response<Body> {
     const TYPE: &str = "text/html; charset=utf-8";
-    let Some((name, address)) = neighbour else { return response::content(status, TYPE, html) };
-    let address = address.replace('&', "&amp;").replace('"', "&quot;");
-    let meta = format!("  <meta name=\"{name}\" content=\"{address}\" />\n  </head>");
-    response::content(status, TYPE, html.replacen("</head>", &meta, 1))
+    let meta = |(name, value)| {
+        format!("  <meta name=\"{name}\" content=\"{}\" />\n  ", response::html_escaped(value))
+    };
+    let mut head: String = values.into_iter().map(meta).collect();
+    if head.is_empty() {
+        return response::content(status, TYPE, html);
+    }
+    head += "</head>";
+    response::content(status, TYPE, html.replacen("</head>", &head, 1))
 }
 
 /// Returns the file of the page at this path.
@@ -101,11 +115,12 @@ mod tests {
     #[tokio::test]
     async fn the_address_of_a_neighbour_is_in_the_head() {
         let address = "http://127.0.0.1:1/?a=\"&b";
-        let page = super::index(StatusCode::OK, Some(address)).into_body();
+        let page = super::index(StatusCode::OK, Some(address), Some("web1")).into_body();
         let page = page.collect().await.expect("a body").to_bytes();
         let (head, _) =
             std::str::from_utf8(&page).expect("text").split_once("<body>").expect("a body");
         let meta = "<meta name=\"weir-admin\" content=\"http://127.0.0.1:1/?a=&quot;&amp;b\" />";
         assert!(head.contains(meta), "{head}");
+        assert!(head.contains("<meta name=\"weir-served\" content=\"web1\" />"), "{head}");
     }
 }

@@ -72,11 +72,14 @@ pub(crate) fn refusal(refusal: &Refusal) -> Response<Body> {
 /// Creates the response to a refused request for a person: a page with the sentence.
 pub(crate) fn refusal_page(refusal: &Refusal) -> Response<Body> {
     let mut response = self::refusal(refusal);
-    let page = format!(
+    let mut page = format!(
         "<!doctype html><meta charset=\"utf-8\"><title>Weir</title>\n<h1>{}</h1>\n<p>{}</p>\n",
         refusal.status().canonical_reason().unwrap_or("Refused"),
         html_escaped(&refusal.to_string()),
     );
+    if refusal.status() == StatusCode::NOT_FOUND {
+        page += "<p><a href=\"/\">The page of this Weir</a></p>\n";
+    }
     *response.body_mut() = Body::from(page);
     let html = HeaderValue::from_static("text/html; charset=utf-8");
     response.headers_mut().insert(CONTENT_TYPE, html);

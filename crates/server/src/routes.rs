@@ -17,7 +17,8 @@ use crate::hub::Hub;
 use crate::refusal::Refusal;
 use crate::session::{Access, Lifetime, Session};
 use crate::{
-    accept, answer, export, format_trial, kept_text, live, page, query_string, response, upload,
+    accept, answer, export, format_trial, kept_text, live, page, query_string, response,
+    session_list, upload,
 };
 
 /// Responds to any request.
@@ -68,8 +69,8 @@ async fn route(
     let path = request.uri().path().to_owned();
     let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     match parts[..] {
-        ["api", "sessions"] => create_session(hub, &request),
-        ["api", "sessions", id] => end_session(hub, &request, id),
+        ["api", "sessions"] => sessions(hub, &request),
+        ["api", "sessions", id] => one_session(hub, &request, id),
         ["api", "sessions", id, "sources", number] => remove_source(hub, &request, id, number),
         ["api", "sessions", id, "sources", number, "format"] => {
             source_format(hub, request, id, number).await
@@ -102,21 +103,25 @@ async fn route(
             Ok(index(hub, StatusCode::OK))
         }
         ["api", ..] => Err(Refusal::NotFound),
-        ["s", id] => session_page(hub, &request, id),
+        ["s" | "d", id] | ["s" | "d", id, ""] => session_page(hub, &request, &path, id),
         _ => match *request.method() {
             Method::PUT | Method::POST => upload::receive(hub, request).await,
-            Method::GET | Method::HEAD if path == "/" => Ok(index(hub, StatusCode::OK)),
+            Method::GET | Method::HEAD if path == "/" || path == page::NEW => {
+                Ok(index(hub, StatusCode::OK))
+            }
             Method::GET | Method::HEAD => page::asset(&path, &request).ok_or(Refusal::NotFound),
             _ => Err(Refusal::MethodNotAllowed("GET, HEAD, PUT, POST")),
         },
     }
 }
 
-fn create_session(
-    hub: &Arc<Hub>,
-    request: &Request<IncomingBody>,
-) -> Result<Response<Body>, Refusal> {
-    allow(request, "POST")?;
+/// Lists the sessions, or creates one.
+fn sessions(hub: &Arc<Hub>, request: &Request<IncomingBody>) -> Result<Response<Body>, Refusal> {
+    allow(request, "GET, HEAD, POST")?;
+    if request.method() != Method::POST {
+        let list = weir_view::to_json(&session_list::list(hub)).map_err(Refusal::internal)?;
+        return Ok(response::json(StatusCode::OK, list));
+    }
     let created = hub.create(Lifetime::Grace)?;
     let id = created.session.id().to_owned();
     let displaced = created.displaced.map(|displaced| displaced.id);
@@ -125,14 +130,20 @@ fn create_session(
     Ok(response::json(StatusCode::CREATED, created))
 }
 
-fn end_session(
+/// Tells what a session has read, or ends it.
+fn one_session(
     hub: &Arc<Hub>,
     request: &Request<IncomingBody>,
     id: &str,
 ) -> Result<Response<Body>, Refusal> {
-    allow(request, "DELETE")?;
-    hub.end(id)?;
-    Ok(response::empty(StatusCode::NO_CONTENT))
+    allow(request, "GET, HEAD, DELETE")?;
+    if request.method() == Method::DELETE {
+        hub.end(id)?;
+        return Ok(response::empty(StatusCode::NO_CONTENT));
+    }
+    let summary = session_list::summary(&*hub.find(id)?)?;
+    let summary = weir_view::to_json(&summary).map_err(Refusal::internal)?;
+    Ok(response::json(StatusCode::OK, summary))
 }
 
 fn remove_source(
@@ -169,19 +180,20 @@ async fn source_format(
 }
 
 /// Returns the page. It is the same for every id, and detects an unknown session itself. The status
-/// informs other clients.
+/// informs other clients. Names and ids have different folders, so that an address says which it is.
 fn session_page(
     hub: &Arc<Hub>,
     request: &Request<IncomingBody>,
+    path: &str,
     id: &str,
 ) -> Result<Response<Body>, Refusal> {
     allow(request, "GET, HEAD")?;
-    let status = hub.find(id).map_or(StatusCode::NOT_FOUND, |_| StatusCode::OK);
-    Ok(index(hub, status))
+    let is_there = hub.find(id).is_ok_and(|session| session.path() == path.trim_end_matches('/'));
+    Ok(index(hub, if is_there { StatusCode::OK } else { StatusCode::NOT_FOUND }))
 }
 
 fn index(hub: &Hub, status: StatusCode) -> Response<Body> {
-    page::index(status, hub.admin.get().map(String::as_str))
+    page::index(status, hub.admin.get().map(String::as_str), hub.served().as_deref())
 }
 
 async fn report(

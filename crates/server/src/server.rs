@@ -14,6 +14,7 @@ use weir_query::find_zone;
 
 use crate::access_token::AccessToken;
 use crate::captures::{PageCaptures, UploadCaptures};
+use crate::data_set_name::DataSetName;
 use crate::hub::{Hub, SessionHandle};
 use crate::options::{ServerOptions, StartError};
 use crate::refusal::Refusal;
@@ -136,18 +137,29 @@ impl Server {
         Ok(SessionHandle { session })
     }
 
-    /// Creates a pinned session for a live feed, with its own memory limit in bytes. `retention`
+    /// Creates the session that the server is there for. Its address, `/d/NAME` and `/`, is the same
+    /// after a restart, and it lasts until the end of the server.
+    ///
+    /// # Errors
+    /// Fails if the server has such a session already.
+    pub fn new_served(&self, name: &DataSetName) -> Result<SessionHandle, Refusal> {
+        let session = self.hub.create_served(&self.hub.options, name)?;
+        Ok(SessionHandle { session })
+    }
+
+    /// [`Self::new_served`] for a live feed, with its own memory limit in bytes. `retention`
     /// determines when its oldest records are dropped.
     ///
     /// # Errors
-    /// As for [`Self::new_session`].
+    /// As for [`Self::new_served`].
     pub fn new_feed(
         &self,
+        name: &DataSetName,
         retention: Retention,
         memory_bytes_max: usize,
     ) -> Result<SessionHandle, Refusal> {
         let options = ServerOptions { retention, memory_bytes_max, ..self.hub.options.clone() };
-        let session = self.hub.create_with(&options, Lifetime::Pinned)?.session;
+        let session = self.hub.create_served(&options, name)?;
         Ok(SessionHandle { session })
     }
 

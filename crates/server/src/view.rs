@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use weir_ingest::{DataSet, Phase, Retention, SourceEnd, SourceSnapshot};
-use weir_query::{Answer, log_zone, no_match_note};
+use weir_core::{Timestamp, format_rfc3339};
+use weir_ingest::{DataSet, Phase, Retention, SourceEnd, SourceSnapshot, WindowReach};
+use weir_query::{Answer, find_zone, log_zone, no_match_note};
 use weir_view::{Format, FormatCount, Sample, Source, SourceState, Unread, View, Window};
 
 use crate::file::UploadedFile;
@@ -13,15 +15,23 @@ use crate::options::Remedies;
 /// The maximum number of samples of all sources together.
 const SAMPLES_MAX: usize = 100;
 
+/// What a view tells of its session beside the data.
+#[derive(Debug)]
+pub(crate) struct SessionState<'a> {
+    pub(crate) files: &'a [Arc<UploadedFile>],
+    pub(crate) remedies: &'a Remedies,
+    /// When the session was created, since 1970.
+    pub(crate) created: Duration,
+}
+
 /// Builds the view of an answer, without the id of a query.
 pub(crate) fn view(
     answer: Answer<SourceSnapshot>,
     data: &DataSet,
-    files: &[Arc<UploadedFile>],
-    remedies: &Remedies,
+    session: &SessionState<'_>,
 ) -> View {
     let by_number: HashMap<u32, _> =
-        files.iter().map(|file| (file.progress().number(), file)).collect();
+        session.files.iter().map(|file| (file.progress().number(), file)).collect();
     let file_of = |snapshot: &SourceSnapshot| by_number.get(&snapshot.number);
     let sources: Vec<Source> =
         answer.sources.iter().map(|snapshot| source(snapshot, file_of(snapshot))).collect();
@@ -29,21 +39,42 @@ pub(crate) fn view(
     View {
         query: 0,
         filter: None,
+        started_unix_ms: u64::try_from(session.created.as_millis()).unwrap_or(u64::MAX),
         complete,
         sources,
         samples: answer.sources.iter().flat_map(samples).take(SAMPLES_MAX).collect(),
-        window: window(&answer, data),
+        window: window(&answer, data, session.created),
         memory_bytes: data.memory_bytes() as u64,
         memory_bytes_max: data.memory_bytes_max() as u64,
-        notes: notes(&answer, complete, data, remedies),
+        notes: notes(&answer, complete, data, session.remedies),
         report: answer.report,
     }
 }
 
-fn window(answer: &Answer<SourceSnapshot>, data: &DataSet) -> Option<Window> {
+fn window(answer: &Answer<SourceSnapshot>, data: &DataSet, created: Duration) -> Option<Window> {
     let Retention::Window { width } = data.retention() else { return None };
     let width_s = width.map(|width| width.as_secs_f64());
-    Some(Window { width_s, records: answer.rows_kept })
+    let since_ns = complete_since_ns(answer, data.reach(), created);
+    let complete_since = since_ns.and_then(|unix_ns| {
+        let zone = find_zone(&answer.report.time.zone).ok()?;
+        let offset_s = zone.offset_s(unix_ns.div_euclid(1_000_000_000));
+        Some(format_rfc3339(Timestamp { unix_ns, offset_s }))
+    });
+    Some(Window { width_s, records: answer.rows_kept, complete_since })
+}
+
+/// Returns the time from which on a window has every record, in nanoseconds since 1970, if that is
+/// after the beginning of its width.
+fn complete_since_ns(
+    answer: &Answer<SourceSnapshot>,
+    reach: WindowReach,
+    started: Duration,
+) -> Option<i64> {
+    // Senders do not repeat what they sent while nobody listened.
+    let is_live = answer.sources.iter().any(|source| source.phase == Phase::Listening);
+    let started_ns = is_live.then(|| i64::try_from(started.as_nanos()).unwrap_or(i64::MAX));
+    let since_ns = [reach.oldest_ns, reach.dropped_ns, started_ns].into_iter().flatten().max()?;
+    (Some(since_ns) > reach.floor_ns).then_some(since_ns)
 }
 
 fn source(snapshot: &SourceSnapshot, file: Option<&&Arc<UploadedFile>>) -> Source {

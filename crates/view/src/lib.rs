@@ -77,7 +77,7 @@ pub use log_line::{FieldValue, LineMember, LineText, LogLine, csv_header};
 pub use looked_at::{LookedAt, PatternMatches};
 pub use message::{
     ConditionPlace, Failure, LiveReply, LiveRequest, LiveTopic, RefusalBody, SelectionCount,
-    SessionCreated, UploadReply, UploadRequest,
+    SessionCreated, SessionList, SessionSummary, UploadReply, UploadRequest,
 };
 pub use number::{rounded, separated, share, span};
 pub use palette::{

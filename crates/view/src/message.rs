@@ -22,6 +22,39 @@ pub struct SessionCreated {
     pub displaced: Option<String>,
 }
 
+/// The answer to `GET /api/sessions`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionList {
+    /// The session that the program serves, if there is one, and then the others, the oldest first.
+    pub sessions: Vec<SessionSummary>,
+}
+
+/// What a session has read so far: the answer to `GET /api/sessions/ID`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionSummary {
+    /// The id in the addresses of the session: its name, or 128 random bits.
+    pub id: String,
+    /// The path of its page.
+    pub path: String,
+    /// Whether it is what the program was started for. Its id is then a name, which stays the same
+    /// after a restart.
+    pub is_served: bool,
+    /// When it was created, in milliseconds since 1970.
+    pub started_unix_ms: u64,
+    /// The number of its sources.
+    pub sources: u64,
+    /// Whether every source has been read to its end.
+    pub complete: bool,
+    /// The number of lines read.
+    pub lines: u64,
+    /// The number of parsed lines.
+    pub records: u64,
+    /// The memory of its data set, in bytes.
+    pub memory_bytes: u64,
+    /// The number of pages and uploads that use it.
+    pub users: u64,
+}
+
 /// The body of a response that refuses a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusalBody {

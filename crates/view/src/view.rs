@@ -17,6 +17,9 @@ pub struct View {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub filter: Option<NormalFilter>,
+    /// When the session was created, in milliseconds since 1970. If a name has another one than
+    /// before, the program was restarted: the data set and the numbers of its sources are new.
+    pub started_unix_ms: u64,
     /// Whether every source has ended, so that nothing more changes by itself.
     pub complete: bool,
     /// The sources, in the order in which they were begun.
@@ -46,6 +49,7 @@ struct ViewStart<'a> {
 /// The members of a view that connections share.
 #[derive(Serialize)]
 struct ViewRest<'a> {
+    started_unix_ms: u64,
     complete: bool,
     sources: &'a [Source],
     report: &'a Report,
@@ -73,8 +77,9 @@ pub fn view_message_start(query: u64, filter: Option<&NormalFilter>) -> Result<S
 /// Fails if the view cannot be serialised.
 pub fn view_message_rest(view: &View) -> Result<String, JsonError> {
     let View { complete, sources, report, samples, window, notes, .. } = view;
-    let View { memory_bytes, memory_bytes_max, .. } = *view;
+    let View { started_unix_ms, memory_bytes, memory_bytes_max, .. } = *view;
     let mut rest = to_json(&ViewRest {
+        started_unix_ms,
         complete: *complete,
         sources,
         report,
@@ -100,6 +105,12 @@ pub struct Window {
     pub width_s: Option<f64>,
     /// The number of records in the window, including those that do not match the filter.
     pub records: u64,
+    /// The time from which on the window has every record, in the zone of the report, if it does not
+    /// reach back by its whole width: older records were never read, were dropped because the memory
+    /// was full, or came from a socket before the program began to listen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub complete_since: Option<String>,
 }
 
 /// One source of lines and how far it has been read.
@@ -206,7 +217,7 @@ mod tests {
                 complete: true,
                 notes: vec!["}".to_owned()],
                 memory_bytes: 1,
-                window: Some(Window { width_s: None, records: 2 }),
+                window: Some(Window { width_s: None, records: 2, complete_since: None }),
                 ..View::default()
             };
             let start = view_message_start(17, filter.as_ref()).expect("JSON");

@@ -1,10 +1,11 @@
 /**
- * The data sets that this browser has opened. The server lists none, because the address of a
- * data set is the only key to it.
+ * The data sets that were made in this browser, and others that it has opened by their addresses.
+ * Without an access token the server lists none, because the address of an upload is the only key
+ * to it.
  */
 
 import type { Source } from "../generated/Source";
-import { endSession, sessionExists } from "../socket/session";
+import { endSession, presenceOf } from "../socket/session";
 import type { DataSet } from "../state/state";
 import { dispatch, state } from "../state/store";
 
@@ -17,6 +18,8 @@ let retry: () => Promise<void> = async () => {};
 
 /** Remembers a data set, and its name once its sources are known. */
 export function noteDataSet(session: string, sources: readonly Source[] | null): void {
+  // What the program serves cannot be freed.
+  if (session === state.value.served) return;
   const known = stored();
   const before = known.find((one) => one.session === session);
   const name = sources === null ? (before?.name ?? "") : nameOf(sources);
@@ -29,7 +32,7 @@ export function noteDataSet(session: string, sources: readonly Source[] | null):
 export async function offerRoom(again: () => Promise<void>): Promise<void> {
   retry = again;
   const existing = await Promise.all(
-    stored().map(async (one) => ((await sessionExists(one.session)) ? [one] : [])),
+    stored().map(async (one) => ((await presenceOf(one.session)) === "there" ? [one] : [])),
   );
   const freeable = existing.flat();
   store(freeable);

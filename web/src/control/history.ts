@@ -1,7 +1,8 @@
 /** The question in the history of the browser, for Back, Forward and a reload. */
 
 import type { Question } from "../state/state";
-import { addressOf, questionOf } from "../state/url";
+import { state } from "../state/store";
+import { addressOf, type Place, questionOf } from "../state/url";
 
 /**
  * The longest address, in characters. Servers and proxies refuse long ones, this server those of
@@ -32,10 +33,15 @@ export function replaceQuestion(session: string | null, question: Question): voi
 
 function entryOf(session: string | null, question: Question, steps: number) {
   const { hash } = location;
-  const address = addressOf(session, question) + hash;
+  const address = addressOf(session, question, place()) + hash;
   if (address.length - hash.length <= ADDRESS_MAX) return { entry: { depth: steps }, address };
-  const short = addressOf(session, { ...question, clauses: [], conditions: [] }) + hash;
+  const short = addressOf(session, { ...question, clauses: [], conditions: [] }, place()) + hash;
   return { entry: { depth: steps, question }, address: short };
+}
+
+/** Where the page is. */
+export function place(): Place {
+  return { path: location.pathname, served: state.peek().served };
 }
 
 /** The rules in the fragment of the address, which is not sent to the server. */

@@ -6,8 +6,9 @@ import { filteredLines } from "../lines/control";
 import { followSession, takeRulesReply } from "../rules/control";
 import { endReplays } from "../rules/lineReplays";
 import { takeSavedLines } from "../save/control";
+import { browserHost } from "../socket/host";
 import { RateMeter } from "../socket/rate";
-import { createSession, RefusedError, removeSource, sessionExists } from "../socket/session";
+import { createSession, presenceOf, RefusedError, removeSource } from "../socket/session";
 import { inNextFrame } from "../state/frame";
 import { isGrowing } from "../state/rows";
 import { canAsk, hasLines } from "../state/state";
@@ -17,18 +18,24 @@ import { STORY_BLOCKS_PANEL, STORY_PANEL, storyLines, takeStoryRules } from "../
 import type { NamedFile } from "../upload/uploads";
 import { noteDataSet, offerRoom } from "./dataSets";
 import { sorted } from "./duplicates";
-import { currentQuestion, pushQuestion } from "./history";
+import { currentQuestion, place, pushQuestion } from "./history";
 import { closeLive, openLive, showCount } from "./live";
 import { acceptTrial, ask, followQuestion, keepAnswered, refuse, refuseStep } from "./questions";
-import { abortUploads, endThrottle, forgetUpload, upload } from "./uploads";
+import { Restarts } from "./restarts";
+import { abortUploads, endThrottle, endUploads, forgetUpload, upload } from "./uploads";
+import { reloadIfNewer } from "./version";
 
 const GONE =
   "The server no longer has this data set. It frees a data set when its page has " +
   "been closed for a while, or when it is restarted.";
 
+const RESTARTED =
+  "Weir was restarted, and the files that were added on this page are no longer part of the data " +
+  "set. Add them again.";
+
 /** Shows the session and the question of the address. Called once, and by Back and Forward. */
 export function followAddress(): void {
-  const session = sessionOf(location.pathname);
+  const session = sessionOf(place());
   const isNew = session !== state.value.session;
   if (!isNew && state.value.view !== null && !canAsk(state.value)) {
     refuseStep();
@@ -137,22 +144,36 @@ const BLOCKED_AFTER = 2;
 /** After a lost connection, finds out whether the session still exists. */
 async function checkSession(session: string, losses: number): Promise<void> {
   const wasAwaiting = awaiting.value;
-  if (state.value.connection !== "blocked") dispatch({ type: "connection", connection: "lost" });
+  const { connection } = state.value;
+  if (connection === "open" || connection === "opening")
+    dispatch({ type: "connection", connection: "lost" });
   if (wasAwaiting) keepAnswered();
-  const exists = await sessionExists(session);
+  const presence = await presenceOf(session);
   if (state.value.session !== session || state.value.connection === "open") return;
-  if (exists !== false) {
-    const connection = exists && losses >= BLOCKED_AFTER ? "blocked" : "lost";
-    dispatch({ type: "connection", connection });
-    return;
+  if (presence === "gone") {
+    lose(session);
+  } else if (presence === "locked") {
+    dispatch({ type: "connection", connection: "locked" });
+  } else {
+    const isBlocked = presence === "there" && losses >= BLOCKED_AFTER;
+    dispatch({ type: "connection", connection: isBlocked ? "blocked" : "lost" });
   }
-  closeLive();
+}
+
+/** The server does not have the session. An id never returns, but a name may, with another process. */
+function lose(session: string): void {
+  if (session !== state.value.served) closeLive();
   dispatch({ type: "connection", connection: "gone" });
   abortUploads(session, GONE);
 }
 
+const restarts = new Restarts(browserHost);
+
 function show(session: string, view: View, meters: Map<number, RateMeter>): void {
   if (session !== state.value.session) return;
+  const change = restarts.take(state.value.view, view);
+  if (change === "hold") return;
+  if (change === "new") beginAgain(session, meters);
   acceptTrial(view);
   const now_ms = performance.now();
   const source_rates = view.sources.map(({ number, bytes_done }) => {
@@ -164,4 +185,11 @@ function show(session: string, view: View, meters: Map<number, RateMeter>): void
   if (view.complete) noteDataSet(session, view.sources);
   dispatch({ type: "view", view, source_rates });
   if (hasLines(view)) endThrottle(session);
+}
+
+/** Goes on with the data set of another process. The question stays. */
+function beginAgain(session: string, meters: Map<number, RateMeter>): void {
+  meters.clear();
+  if (endUploads(session, RESTARTED)) notify(RESTARTED);
+  void reloadIfNewer();
 }

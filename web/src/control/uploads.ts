@@ -63,6 +63,18 @@ export function abortUploads(session: string, message: string): void {
   sessions.get(session)?.abort(message);
 }
 
+/**
+ * Ends the uploads of a session whose program was restarted, and forgets them. Returns whether there
+ * were any.
+ */
+export function endUploads(session: string, message: string): boolean {
+  abortUploads(session, message);
+  sessions.delete(session);
+  const ended = state.value.uploads.filter((upload) => upload.session === session);
+  for (const { file } of ended) dispatch({ type: "forgotten", file });
+  return ended.length > 0;
+}
+
 function currentUploads(): Uploads | undefined {
   const { session } = state.value;
   return session === null ? undefined : sessions.get(session);

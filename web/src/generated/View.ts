@@ -18,6 +18,11 @@ query: number,
  */
 filter?: NormalFilter, 
 /**
+ * When the session was created, in milliseconds since 1970. If a name has another one than
+ * before, the program was restarted: the data set and the numbers of its sources are new.
+ */
+started_unix_ms: number, 
+/**
  * Whether every source has ended, so that nothing more changes by itself.
  */
 complete: boolean, 

@@ -13,4 +13,10 @@ width_s: number | null,
 /**
  * The number of records in the window, including those that do not match the filter.
  */
-records: number, };
+records: number, 
+/**
+ * The time from which on the window has every record, in the zone of the report, if it does not
+ * reach back by its whole width: older records were never read, were dropped because the memory
+ * was full, or came from a socket before the program began to listen.
+ */
+complete_since?: string, };

@@ -79,16 +79,31 @@ async function answered(path: string, method: Method, body: Blob | null): Promis
   }
 }
 
+/** What the server says of a session. */
+export type Presence =
+  | "there"
+  /** The server does not have it, or no longer. */
+  | "gone"
+  /** The server asks for another access token than the page has. */
+  | "locked"
+  /** Weir does not answer, or is being stopped; a proxy in front of it may answer instead. */
+  | "unknown";
+
+const GONE = ["unknown_session", "session_displaced", "session_ended"];
+
 /**
- * Returns whether a session exists, or `null` if the server does not answer. It asks over HTTP,
- * because the page cannot see why a WebSocket handshake was refused.
+ * Finds out whether a session exists. It asks over HTTP, because the page cannot see why a WebSocket
+ * handshake was refused.
  */
-export async function sessionExists(session: string): Promise<boolean | null> {
+export async function presenceOf(session: string): Promise<Presence> {
   try {
-    const response = await fetch(`/s/${session}`, { method: "HEAD" });
-    return response.status !== 404;
+    const response = await fetch(`/api/sessions/${session}`);
+    if (response.ok) return "there";
+    const { refusal } = await refusalOf(response);
+    if (GONE.includes(refusal)) return "gone";
+    return refusal === "no_token" ? "locked" : "unknown";
   } catch {
-    return null;
+    return "unknown";
   }
 }
 

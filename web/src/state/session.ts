@@ -17,6 +17,7 @@ import {
 
 export type SessionAction =
   | { type: "session"; session: string | null }
+  | { type: "served"; name: string | null }
   | { type: "question"; question: Question }
   /** The answer to a changed question is late. */
   | { type: "late" }
@@ -53,12 +54,15 @@ function changed(before: State, action: Action): State {
         : {
             ...INITIAL,
             session: action.session,
+            served: before.served,
             question: before.question,
             shown: before.shown,
             asked: before.asked,
             uploads: before.uploads,
             follow: before.follow,
           };
+    case "served":
+      return { ...before, served: action.name };
     case "question":
       return { ...before, question: action.question, refusal: null };
     case "asked":
@@ -112,7 +116,7 @@ function withView(before: State, view: View, source_rates: number[]): State {
 /** Without a connection the old numbers stay, and with them the question that they answer. */
 function withConnection(before: State, connection: Connection): State {
   if (before.connection === connection) return before;
-  const isLost = ["lost", "blocked", "gone"].includes(connection);
+  const isLost = ["lost", "blocked", "locked", "gone"].includes(connection);
   const question = isLost && isAwaiting(before) ? before.answered : null;
   return { ...before, connection, typedCount: null, question: question ?? before.question };
 }

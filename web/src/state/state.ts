@@ -59,6 +59,8 @@ export type Connection =
   | "lost"
   /** The server answers over HTTP, but no WebSocket opens; the page keeps trying. */
   | "blocked"
+  /** The server asks for its access token; the page keeps trying. */
+  | "locked"
   /** The server no longer has the session. */
   | "gone";
 
@@ -107,6 +109,8 @@ export interface DataSet {
 /** The session on the screen: its question, its answer and what is uploaded. */
 export interface State {
   session: string | null;
+  /** The name of the data set that the program serves, which is its session. */
+  served: string | null;
   question: Question;
   /** The question on the screen: the same, or the one before until the answer has arrived. */
   shown: Question;
@@ -137,6 +141,7 @@ export interface State {
 
 export const INITIAL: State = {
   session: null,
+  served: null,
   question: DEFAULT_QUESTION,
   shown: DEFAULT_QUESTION,
   asked: 0,

@@ -33,16 +33,42 @@ const OPERATORS = new Map(
 /** The kind that can be laid over the requests. */
 const OVERLAY: RecordKind = "firewall_event";
 
-const SESSION = /^\/s\/([0-9a-f]{1,64})\/?$/i;
+/** The path of a session that has an id, or a name. */
+const SESSION = /^\/(?:s\/([0-9a-f]{1,64})|d\/([a-z0-9][a-z0-9._-]{0,63}))\/?$/i;
 
-/** The session in the path of an address. */
-export function sessionOf(path: string): string | null {
-  return SESSION.exec(path)?.[1] ?? null;
+/** The page on which logs are dropped, if `/` shows what the program serves. */
+export const NEW = "/new";
+
+/** Whether a session has a name, as what a program serves has, and not the id of an upload. */
+export function isName(session: string | null): boolean {
+  return session !== null && !/^[0-9a-f]{32}$/i.test(session);
 }
 
-/** The address of a question about a session. */
-export function addressOf(session: string | null, question: Question): string {
-  const path = session === null ? "/" : `/s/${session}`;
+/** Where the page is. */
+export interface Place {
+  /** The path of the address. */
+  path: string;
+  /** The name of the data set that the program serves, if there is one. */
+  served: string | null;
+}
+
+/** The session at a place. */
+export function sessionOf({ path, served }: Place): string | null {
+  if (path === "/") return served;
+  const match = SESSION.exec(path);
+  return match?.[1] ?? match?.[2] ?? null;
+}
+
+/** The path of a session. It stays the same as long as the session does. */
+function pathOf(session: string | null, place: Place): string {
+  if (session === sessionOf(place)) return place.path;
+  if (session === null) return place.served === null ? "/" : NEW;
+  return session === place.served ? "/" : `/s/${session}`;
+}
+
+/** The address of a question about a session, for a page at `place`. */
+export function addressOf(session: string | null, question: Question, place: Place): string {
+  const path = pathOf(session, place);
   const search = searchOf(question);
   return search === "" ? path : `${path}?${search}`;
 }

@@ -1,26 +1,17 @@
 import { undo } from "../control/questions";
 import { notify } from "../control/session";
 import { state } from "../state/store";
+import { isName, NEW } from "../state/url";
 
 /** Messages about the connection and the last step. */
 export function Banner() {
-  const { connection, refusal, notice, view } = state.value;
+  const { connection, refusal, notice } = state.value;
   return (
     <div role="status" aria-live="polite">
-      {connection === "lost" && (
-        <p class="banner warn" data-testid="banner">
-          <strong>Weir does not answer.</strong> Trying again…
-          {view && " The numbers are those from before, and stay as they are until it does."}
-        </p>
-      )}
+      {connection === "lost" && <Lost />}
       {connection === "blocked" && <Blocked />}
-      {connection === "gone" && (
-        <p class="banner bad" data-testid="banner">
-          <strong>This data set is gone.</strong> The server frees a data set when its page has been
-          closed for a while, or when it is restarted.{view && " The numbers are the last ones."}{" "}
-          <a href="/">Start again</a>
-        </p>
-      )}
+      {connection === "locked" && <Locked />}
+      {connection === "gone" && <Gone />}
       {refusal !== null && (
         <p class="banner bad" data-testid="banner">
           <strong>Invalid query.</strong> {refusal} The numbers are those of the query before it.{" "}
@@ -38,6 +29,55 @@ export function Banner() {
         </p>
       )}
     </div>
+  );
+}
+
+function Lost() {
+  const { view } = state.value;
+  return (
+    <p class="banner warn" data-testid="banner">
+      <strong>Weir does not answer.</strong> Trying again…
+      {view && " The numbers are those from before, and stay as they are until it does."}
+    </p>
+  );
+}
+
+/** A token that is made at each start is another one after it. */
+function Locked() {
+  return (
+    <p class="banner warn" data-testid="banner">
+      <strong>Weir asks for its access token.</strong> It was restarted, or the token was changed.
+      Open the link that it printed when it started, or append <code>?token=TOKEN</code> to the
+      address. A token that stays the same is one of <code>--token-file</code>.
+    </p>
+  );
+}
+
+/** Why the address has no data set, and where to go. */
+function Gone() {
+  const { view, served, session } = state.value;
+  return (
+    <p class="banner bad" data-testid="banner">
+      {isName(session) ? (
+        <>
+          <strong>Weir has no data set of the name {session}.</strong> Its name may have been
+          changed when Weir was started again.
+        </>
+      ) : (
+        <>
+          <strong>This data set is gone.</strong> The server frees a data set when its page has been
+          closed for a while, or when it is restarted.
+        </>
+      )}
+      {view && " The numbers are the last ones."}{" "}
+      {served === null || served === session ? (
+        <a href="/">Start again</a>
+      ) : (
+        <>
+          This Weir shows <a href="/">{served}</a>. You can also <a href={NEW}>open other logs</a>.
+        </>
+      )}
+    </p>
   );
 }
 

@@ -17,6 +17,7 @@ export function DropPage() {
         </p>
         <FilePicker primary>Choose files…</FilePicker>
         <FollowChoice />
+        <Served />
         <p class="promise">
           Nothing is written to disk and everything stays on this machine: the lines go straight to
           the Weir that serves this page, and are gone when it stops.
@@ -37,6 +38,17 @@ export function DropPage() {
         </p>
       </div>
     </section>
+  );
+}
+
+/** The way to what the program serves. */
+function Served() {
+  const { served } = state.value;
+  if (served === null) return null;
+  return (
+    <p>
+      This Weir also shows <a href="/">{served}</a>. What you drop here stays apart from it.
+    </p>
   );
 }
 

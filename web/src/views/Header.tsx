@@ -3,6 +3,7 @@ import { bytes } from "../format/bytes";
 import { count, plural } from "../format/number";
 import { isOver, phaseOf, rowsOf } from "../state/rows";
 import { state } from "../state/store";
+import { NEW } from "../state/url";
 import { Brand } from "./Brand";
 import { FilePicker } from "./FilePicker";
 import { neighbour } from "./neighbour";
@@ -34,6 +35,7 @@ export function Header() {
       <Reading />
       <span class="grow" />
       {hasData.value && <FilePicker>Add files…</FilePicker>}
+      <NewLink />
       <AdminLink />
       <ThemeToggle />
     </header>
@@ -70,6 +72,22 @@ function readText(unread: number, all: number): string {
   return unread === all
     ? "No line was read"
     : `${count(unread)} of ${plural(all, "file")} not read`;
+}
+
+/** The way to the page for logs of one's own, which `/` is not if the program serves a data set. */
+function NewLink() {
+  const { served, session } = state.value;
+  if (served === null || session === null) return null;
+  return (
+    <a
+      class="header-link"
+      href={NEW}
+      data-testid="new-link"
+      title="Read other logs, apart from this data set"
+    >
+      Other logs
+    </a>
+  );
 }
 
 /** The way to the pages of `--admin`, if the program has them. */

@@ -25,6 +25,7 @@ import { measuring } from "../cases/measuring.mjs";
 import { mixing } from "../cases/mixing.mjs";
 import { reading } from "../cases/reading.mjs";
 import { replaying } from "../cases/replaying.mjs";
+import { returning } from "../cases/returning.mjs";
 import { saving } from "../cases/saving.mjs";
 import { sources } from "../cases/sources.mjs";
 import { tripping } from "../cases/tripping.mjs";
@@ -49,7 +50,18 @@ const PARTS = {
   "chromium-outputs": ["chromium", [agreeing]],
   "chromium-files": [
     "chromium",
-    [reading, following, formatting, saving, mixing, hostile, looking, entering, logging],
+    [
+      reading,
+      following,
+      returning,
+      formatting,
+      saving,
+      mixing,
+      hostile,
+      looking,
+      entering,
+      logging,
+    ],
   ],
   "chromium-questions": ["chromium", [filtering, trying, replaying, lab, lines, tripping]],
   "chromium-inside": ["chromium", [gateway, glass, inside, behind, counting, measuring]],

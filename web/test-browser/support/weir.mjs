@@ -59,9 +59,9 @@ export async function generate(file, size, seed = 1) {
 
 /** A running server. */
 export class Server {
-  /** Starts the server of a subcommand on a free port. */
-  static async start(args = [], command = []) {
-    const child = spawn(BINARY, [...command, "--listen", "127.0.0.1:0", "--no-open", ...args], {
+  /** Starts the server of a subcommand, on a free port or at a given host and port. */
+  static async start(args = [], command = [], listen = "127.0.0.1:0") {
+    const child = spawn(BINARY, [...command, "--listen", listen, "--no-open", ...args], {
       stdio: ["ignore", "pipe", "pipe"],
     });
     const server = new Server(child);
@@ -108,6 +108,13 @@ export class Server {
     const response = await fetch(new URL(`/api/sessions/${session}/report`, this.url));
     assert.equal(response.status, 200);
     return response.json();
+  }
+
+  /** Ends it as a crash does. */
+  async kill() {
+    process.removeListener("exit", this.orphan);
+    this.child.kill("SIGKILL");
+    assert.equal(await this.ended, "SIGKILL");
   }
 
   /** Stops it as Ctrl-C does, and asserts that it stops. */

@@ -16,8 +16,6 @@ pub(super) struct Server {
     process: Child,
     /// The host and port of each address.
     pub(super) hosts: Vec<String>,
-    /// The id of the session whose page it serves, if there is one.
-    pub(super) session: Option<String>,
 }
 
 impl Server {
@@ -36,12 +34,11 @@ impl Server {
     pub(super) fn start_program(command: &mut Command, addresses: usize) -> Outcome<Self> {
         let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
         let stdout = process.stdout.take().ok_or("the server has no output")?;
-        let mut server = Self { process, hosts: Vec::new(), session: None };
+        let mut server = Self { process, hosts: Vec::new() };
         for line in BufReader::new(stdout).lines().take(addresses) {
             let line = line?;
-            let mut parts = line.split('/').skip(2);
-            server.hosts.push(parts.next().ok_or("the server printed no address")?.to_owned());
-            server.session = parts.nth(1).map(str::to_owned);
+            let host = line.split('/').nth(2).ok_or("the server printed no address")?;
+            server.hosts.push(host.to_owned());
         }
         if server.hosts.len() == addresses { Ok(server) } else { Err("the server ended".into()) }
     }

@@ -38,6 +38,9 @@ const ALONE_RATIO: u32 = 20;
 /// How often answers are timed before the attack.
 const ALONE: usize = 20;
 
+/// The name of the data set that is served.
+const SESSION: &str = "main";
+
 pub(super) fn run(setting: &Setting) -> Outcome<Verdict> {
     if !is_installed("python3") {
         return Ok(Verdict::Skipped("python3 is not installed".to_owned()));
@@ -51,9 +54,8 @@ pub(super) fn run(setting: &Setting) -> Outcome<Verdict> {
     let arguments =
         [&["--listen", "127.0.0.1:0", "--jobs", "2"], &limits[..], &[&*log.to_string_lossy()]];
     let server = Server::start_with(&setting.weir, &arguments.concat())?;
-    let session = server.session.clone().ok_or("the server printed no session")?;
-    let report = format!("/api/sessions/{session}/report");
-    let export = format!("/api/sessions/{session}/export?format=csv&where=status%3D999");
+    let report = format!("/api/sessions/{SESSION}/report");
+    let export = format!("/api/sessions/{SESSION}/export?format=csv&where=status%3D999");
     while !is_read(&server, &report)? {}
     let wait_max = |path: &str| -> Outcome<Duration> {
         let waits = (0..ALONE).map(|_| wait(&server, path)).collect::<Outcome<Vec<_>>>()?;
@@ -62,7 +64,7 @@ pub(super) fn run(setting: &Setting) -> Outcome<Verdict> {
     let (report_max, export_max) = (wait_max(&report)?, wait_max(&export)?);
 
     server.forget_peak()?;
-    let viewers = Unread::open(&server, &session, "viewers", VIEWERS)?;
+    let viewers = Unread::open(&server, "viewers", VIEWERS)?;
     let (start, mut longest) = (Instant::now(), Duration::ZERO);
     while start.elapsed() < TIME {
         longest = longest.max(wait(&server, &report)?);
@@ -74,14 +76,14 @@ pub(super) fn run(setting: &Setting) -> Outcome<Verdict> {
     for form in FORMS {
         drop(exports.take());
         server.forget_peak()?;
-        exports = Some(Unread::open(&server, &session, form, EXPORTS)?);
+        exports = Some(Unread::open(&server, form, EXPORTS)?);
         let waited = wait(&server, &export)?;
         // Those that have waited make their first parts.
         std::thread::sleep(WAIT_MAX);
         let what = format!("{EXPORTS} exports as {form}: another one");
         lines.push(judge(&server, &what, waited, export_max)?);
     }
-    let _viewers = Unread::open(&server, &session, "viewers", VIEWERS)?;
+    let _viewers = Unread::open(&server, "viewers", VIEWERS)?;
     let stop = server.stop()?;
     lines.push(format!("SIGTERM meanwhile: the server ended after {:.2} s", stop.as_secs_f64()));
     let last = lines.len() - 1;
@@ -138,10 +140,10 @@ fn wait(server: &Server, path: &str) -> Outcome<Duration> {
 struct Unread(Child);
 
 impl Unread {
-    fn open(server: &Server, session: &str, kind: &str, count: usize) -> Outcome<Self> {
+    fn open(server: &Server, kind: &str, count: usize) -> Outcome<Self> {
         let mut python = Command::new("python3");
         python.arg(root().join("xtask/src/abuse/unread.py"));
-        python.args([kind, server.host(), session, &count.to_string()]);
+        python.args([kind, server.host(), SESSION, &count.to_string()]);
         let mut process = python.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let stdout = process.stdout.take().ok_or("the client has no output")?;
         let unread = Self(process);

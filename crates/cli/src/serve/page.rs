@@ -17,7 +17,8 @@ use weir_observe::thread::{ObservedRuntime, observe_runtime};
 #[cfg(unix)]
 use weir_server::PassedSockets;
 use weir_server::{
-    Address, Refusal, Remedies, SelfSignedCertificate, Server, ServerOptions, SessionHandle,
+    Address, DataSetName, Refusal, Remedies, SelfSignedCertificate, Server, ServerOptions,
+    SessionHandle,
 };
 
 use super::admin::{Admin, AdminEnd};
@@ -39,6 +40,8 @@ const WORK_END_TIMEOUT: Duration = Duration::from_millis(500);
 pub(crate) struct Page {
     runtime: Runtime,
     server: Server,
+    /// The name of the data set that the command shows, if the user gave one.
+    name: Option<DataSetName>,
     /// The scheme and the host of the addresses that are printed, or the path of a Unix socket.
     origins: Vec<String>,
     /// The query part with an access token that was made for this server; otherwise empty.
@@ -161,6 +164,7 @@ impl Page {
         Ok(Self {
             runtime,
             server,
+            name: arguments.name.clone(),
             origins,
             query,
             fragment,
@@ -223,7 +227,16 @@ impl Page {
     }
 
     /// Serves an empty page at `path` until a signal ends it.
+    ///
+    /// # Errors
+    /// Also if the user gave a name, because there is nothing to give it to.
     pub(crate) fn serve_at(mut self, path: &str) -> Result<Exit, Failure> {
+        if let Some(name) = &self.name {
+            return Err(Failure::new(format_args!(
+                "--name: {name} is the name of what the command shows, and it shows no log; name the \
+                 logs too, or leave out --name"
+            )));
+        }
         let shutdown = self.shutdown_signal();
         let _admin = self.begin_admin(path);
         self.announce(path)?;
@@ -238,7 +251,7 @@ impl Page {
         self,
         fill: impl FnOnce(&Pipeline) -> Exit + Send + 'static,
     ) -> Result<Exit, Failure> {
-        let session = self.server.new_session(true);
+        let session = self.server.new_served(&self.served_name());
         self.serve_session(session, fill)
     }
 
@@ -247,7 +260,7 @@ impl Page {
     /// # Errors
     /// Also if the data set cannot be read; then no address was printed.
     pub(crate) fn serve_saved(self, path: &Path) -> Result<Exit, Failure> {
-        let session = self.server.new_session(true);
+        let session = self.server.new_served(&self.served_name());
         if let Some(pipeline) = session.as_ref().ok().and_then(SessionHandle::pipeline) {
             saved::load(path, pipeline.data())?;
         }
@@ -267,7 +280,8 @@ impl Page {
         if window.has_default_memory {
             say_default_memory();
         }
-        let session = self.server.new_feed(window.retention, window.memory_bytes_max);
+        let name = self.served_name();
+        let session = self.server.new_feed(&name, window.retention, window.memory_bytes_max);
         let data = session.as_ref().ok().and_then(SessionHandle::pipeline);
         let data = data.map(|pipeline| pipeline.data().clone());
         // Dropped last: what is read until the end is kept.
@@ -278,6 +292,10 @@ impl Page {
         self.serve_session(session, fill)
     }
 
+    fn served_name(&self) -> DataSetName {
+        self.name.clone().unwrap_or_default()
+    }
+
     fn serve_session(
         mut self,
         session: Result<SessionHandle, Refusal>,
@@ -286,8 +304,10 @@ impl Page {
         let session = session
             .map_err(|refusal| Failure::new(format_args!("no session can be made: {refusal}")))?;
         let shutdown = self.shutdown_signal();
-        let admin = self.begin_admin(&session.path());
-        let printed = self.announce(&session.path());
+        // The short address is enough for a data set without a name of its own.
+        let path = self.name.as_ref().map_or_else(|| "/".to_owned(), |_| session.path());
+        let admin = self.begin_admin(&path);
+        let printed = self.announce(&path);
         match self.service_notice.take() {
             Some(service_notice) => service_notice()?,
             None => printed?,

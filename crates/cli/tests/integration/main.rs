@@ -1,5 +1,6 @@
 //! The integration tests of this crate, in one binary: it is linked once.
 
+mod address;
 mod bad_input;
 mod blocks;
 mod bursts;

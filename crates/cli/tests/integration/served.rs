@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Folder, Served, finish, generated, page, run, text, weir};
+use crate::support::{Folder, Served, finish, generated, page, place, run, text, weir};
 use serde_json::Value;
 use weir_testkit::fixtures;
 use weir_testkit::oracle::{Layout, Oracle};
@@ -44,7 +44,7 @@ fn get(address: &str, path: Option<&str>) -> (u16, String) {
 
 /// Waits until the session's report has `lines` lines, and returns it.
 fn report(address: &str, lines: u64) -> Value {
-    let id = address.rsplit('/').next().expect("an id");
+    let (_, id) = place(address);
     let start = Instant::now();
     loop {
         let (status, body) = get(address, Some(&format!("/api/sessions/{id}/report")));

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::memory::frame;
-use crate::support::{Folder, Served, page, report, weir};
+use crate::support::{Folder, Served, page, place, report, weir};
 
 const RECORDS: usize = 200_000;
 
@@ -74,8 +74,7 @@ impl Running {
         while report(&address)["records"] != RECORDS {
             assert!(begun.elapsed() < Duration::from_secs(180), "the log is read");
         }
-        let (host, session) =
-            address.trim_start_matches("http://").split_once("/s/").expect("a session");
+        let (host, session) = place(&address);
         let (host, session) = (host.to_owned(), session.to_owned());
         Self { served, host, session, clients: Vec::new(), _folder: folder }
     }

@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::net::TcpSocket;
 
 use crate::memory::{frame, status_kib};
-use crate::support::{Folder, Served, page, report, weir};
+use crate::support::{Folder, Served, page, place, report, weir};
 
 const RECORDS: usize = 200_000;
 
@@ -90,8 +90,7 @@ async fn viewers_that_never_read_stay_within_the_memory() {
     command.args(["--jobs", "2"]).arg(log);
     let mut served = Served(command.stdout(Stdio::piped()).spawn().expect("the binary runs"));
     let address = page(&mut served.0);
-    let (host, session) =
-        address.trim_start_matches("http://").split_once("/s/").expect("a session");
+    let (host, session) = place(&address);
     let host: SocketAddr = host.parse().expect("an address");
     let begun = Instant::now();
     while report(&address)["records"] != RECORDS {

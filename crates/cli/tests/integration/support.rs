@@ -122,17 +122,30 @@ pub(crate) fn page(child: &mut Child) -> String {
     page.trim().to_owned()
 }
 
-/// The report of the session at that address.
-pub(crate) fn report(page: &str) -> serde_json::Value {
+/// The host of an address that a command printed, and the name of the data set there.
+pub(crate) fn place(page: &str) -> (&str, &str) {
     let rest = page.strip_prefix("http://").expect("an address");
-    let (host, path) = rest.split_once("/s/").expect("a session");
+    let (host, path) = rest.split_once('/').expect("a path");
+    match path {
+        "" => (host, "main"),
+        _ => (host, path.strip_prefix("d/").expect("a name")),
+    }
+}
+
+/// The response to a request, given by its method and path, on a connection of its own.
+pub(crate) fn ask(host: &str, request: &str) -> String {
     let mut stream = TcpStream::connect(host).expect("the server listens");
-    let request = format!(
-        "GET /api/sessions/{path}/report HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
-    );
+    let request = format!("{request} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).expect("the server reads");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("UTF-8");
+    answer
+}
+
+/// The report of the session at that address.
+pub(crate) fn report(page: &str) -> serde_json::Value {
+    let (host, session) = place(page);
+    let answer = ask(host, &format!("GET /api/sessions/{session}/report"));
     let json = &answer[answer.find('{').expect("an object")..=answer.rfind('}').expect("an end")];
     serde_json::from_str(json).expect("JSON")
 }

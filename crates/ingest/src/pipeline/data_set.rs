@@ -13,7 +13,7 @@ use weir_sync::{Lock, ReadWriteLock};
 
 use super::read_totals::ReadTotals;
 use super::reorder::{ParsedBlock, ReorderBuffer};
-use super::retention::{MachineClock, Retention, RetentionPolicy};
+use super::retention::{MachineClock, Retention, RetentionPolicy, WindowReach};
 use super::subscribers::{OrderedSegments, Subscribers};
 use super::total_memory::{CountedMemory, TotalMemory};
 use crate::progress::{SourceProgress, SourceSnapshot};
@@ -102,6 +102,11 @@ impl DataSet {
     /// Which segments are kept.
     pub fn retention(&self) -> Retention {
         self.retention
+    }
+
+    /// Returns how far the window reaches back, if there is one.
+    pub fn reach(&self) -> WindowReach {
+        self.policy.reach()
     }
 
     /// Returns a consistent snapshot of the kept segments and all sources: the counts of the

@@ -19,7 +19,7 @@ pub use read_totals::ReadTotals;
 pub use records::{
     BlockStart, FormatMap, FoundRecord, LineSink, LogLine, LogLines, Records, VisitedBlock,
 };
-pub use retention::{MachineClock, Retention};
+pub use retention::{MachineClock, Retention, WindowReach};
 pub use stage_times::StageTimes;
 pub use subscribers::OrderedSegments;
 pub use total_memory::TotalMemory;

@@ -25,7 +25,14 @@ pub(super) fn tag(
     if data.retention() != Retention::Segments || !are_read {
         return None;
     }
-    let mut text = format!("{} {} {}", session.id(), form.name(), snapshot.segments.len());
+    // A name is the same after a restart, when its session may have other records.
+    let mut text = format!(
+        "{} {} {} {}",
+        session.id(),
+        session.created().as_nanos(),
+        form.name(),
+        snapshot.segments.len()
+    );
     for source in &snapshot.sources {
         // Writing to a string cannot fail.
         let _ = write!(text, " {}:{}:{}", source.number, source.bytes_parsed, source.records);

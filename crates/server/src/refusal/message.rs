@@ -46,6 +46,10 @@ impl fmt::Display for Refusal {
             Self::UnknownSource => formatter.write_str(
                 "the session has no such source; it was removed, or the number is wrong",
             ),
+            Self::ServedSession => formatter.write_str(
+                "this data set is what the program was started for, and ends with it; stop the program \
+                 to free its memory",
+            ),
             Self::SessionDisplaced(limit) => write!(
                 formatter,
                 "this data set was dropped to make room for a newer one: the limit of {limit} \

@@ -39,6 +39,8 @@ pub enum Refusal {
     SessionDisplaced(usize),
     /// The session has no source of this number; it may have been removed.
     UnknownSource,
+    /// The program serves the session, so a request cannot end it.
+    ServedSession,
     /// The limit of this number of sessions is reached, and all have users.
     TooManySessions(usize),
     /// The system has no random numbers for the id of a session.
@@ -175,6 +177,7 @@ impl Refusal {
             Self::UnknownSession => ("unknown_session", StatusCode::NOT_FOUND),
             Self::SessionDisplaced(_) => ("session_displaced", StatusCode::NOT_FOUND),
             Self::UnknownSource => ("unknown_source", StatusCode::NOT_FOUND),
+            Self::ServedSession => ("served_session", StatusCode::CONFLICT),
             Self::TooManySessions(_) => ("too_many_sessions", StatusCode::SERVICE_UNAVAILABLE),
             Self::NoRandomness => ("no_randomness", StatusCode::INTERNAL_SERVER_ERROR),
             Self::BadQuery(_) | Self::BadCondition(_) => ("bad_query", StatusCode::BAD_REQUEST),

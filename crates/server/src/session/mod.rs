@@ -6,7 +6,7 @@ mod sharing;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::watch;
 use weir_core::{PatternAccount, PatternBudget};
@@ -57,6 +57,7 @@ pub(crate) struct Session {
     id: String,
     /// Its number among all sessions of the process.
     number: u64,
+    created: Duration,
     zone: Option<String>,
     jobs: usize,
     format: FormatChoice,
@@ -102,6 +103,7 @@ impl Session {
         Self {
             id,
             number,
+            created: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(),
             zone: options.zone.clone(),
             jobs: options.jobs,
             format: options.format.clone(),
@@ -125,6 +127,22 @@ impl Session {
 
     pub(crate) fn id(&self) -> &str {
         &self.id
+    }
+
+    /// Returns the path of its page.
+    pub(crate) fn path(&self) -> String {
+        let folder = if self.is_served() { "d" } else { "s" };
+        format!("/{folder}/{}", self.id)
+    }
+
+    /// Returns when it was created, in milliseconds since 1970.
+    pub(crate) fn started_unix_ms(&self) -> u64 {
+        u64::try_from(self.created.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Returns when it was created, since 1970.
+    pub(crate) fn created(&self) -> Duration {
+        self.created
     }
 
     /// Returns its number among all sessions of the process, which is not secret.

@@ -16,6 +16,15 @@ pub(crate) enum Lifetime {
     UntilViewed,
     /// Until it is ended by a request or with the server.
     Pinned,
+    /// Until the server ends: it is what the program shows.
+    Served,
+}
+
+impl Lifetime {
+    /// Returns whether disuse ends a session.
+    pub(crate) fn can_end(self) -> bool {
+        !matches!(self, Self::Pinned | Self::Served)
+    }
 }
 
 /// How a user uses a session.
@@ -58,13 +67,18 @@ impl Session {
 
     /// Returns whether a program fills the session.
     pub(crate) fn is_pinned(&self) -> bool {
-        self.presence.borrow().lifetime == Lifetime::Pinned
+        !self.presence.borrow().lifetime.can_end()
+    }
+
+    /// Returns whether the program serves the session under a name, which is its id.
+    pub(crate) fn is_served(&self) -> bool {
+        self.presence.borrow().lifetime == Lifetime::Served
     }
 
     /// Returns since when the session has had no user; `None` if it has one or is pinned.
     pub(crate) fn unused_since(&self) -> Option<Instant> {
         let presence = self.presence.borrow();
-        let is_unused = presence.users == 0 && presence.lifetime != Lifetime::Pinned;
+        let is_unused = presence.users == 0 && presence.lifetime.can_end();
         is_unused.then_some(presence.unused_since)
     }
 

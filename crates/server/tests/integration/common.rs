@@ -48,13 +48,18 @@ impl TestServer {
     pub(crate) async fn start_timed(options: ServerOptions) -> (Self, SessionHandle) {
         let server = Server::bind(options).await.expect("a free port");
         let session = server.new_session(true).expect("a session");
+        (Self::serving(server), session)
+    }
+
+    /// Lets a server answer.
+    pub(crate) fn serving(server: Server) -> Self {
         let address = server.local_addr().expect("an address");
         let (memory, handle) = (server.total_memory(), server.handle());
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(server.serve(async {
             let _ = stopped.await;
         }));
-        (Self { address, memory, handle, stop, task }, session)
+        Self { address, memory, handle, stop, task }
     }
 
     pub(crate) async fn stop(self) {

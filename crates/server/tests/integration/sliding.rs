@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::common::TestServer;
 use serde_json::json;
-use weir_ingest::{FormatChoice, Retention};
+use weir_ingest::{FormatChoice, Phase, Retention};
 use weir_server::ServerOptions;
 
 /// One line a second in combined format; every fourth has status 404.
@@ -47,7 +47,11 @@ async fn a_filter_changes_while_the_window_moves() {
         live.ask(json!({ "id": id, "clauses": clauses, "top": 200 })).await;
         let view = live.view_where(|view| view.query == id && view.report.records == read).await;
         let kept = read.min(100);
-        assert_eq!(view.window.map(|window| window.records), Some(kept), "step {step}");
+        let window = view.window.expect("a window");
+        assert_eq!(window.records, kept, "step {step}");
+        // Until it is full, the window is complete since the first line.
+        let since = (read < 100).then(|| "2025-10-09T09:00:00Z".to_owned());
+        assert_eq!(window.complete_since, since, "step {step}");
         let not_found =
             (read - kept..read).filter(|second| second.is_multiple_of(4)).count() as u64;
         let matched = if share == 1 { kept } else { not_found };
@@ -62,6 +66,15 @@ async fn a_filter_changes_while_the_window_moves() {
         assert_eq!(histogram.buckets.iter().map(|bucket| bucket.count).sum::<u64>(), matched);
         assert_eq!(view.sources[0].lines, read, "dropped lines still count as read");
     }
+    // What senders sent before they were listened to is not there, whatever its times are.
+    feed.progress().set_phase(Phase::Listening);
+    let started =
+        server.request("GET", &format!("/api/sessions/{}", session.id()), &[]).await.json();
+    live.ask(json!({ "id": id + 1, "zone": "UTC" })).await;
+    let view = live.view_where(|view| view.query == id + 1).await;
+    assert_eq!(view.started_unix_ms, started["started_unix_ms"]);
+    let since = view.window.and_then(|window| window.complete_since).expect("a time");
+    assert!(since.as_str() > "2026", "{since}: the clock of this machine, not of the log");
     drop((live, feed, pipeline));
     server.stop().await;
 }

@@ -37,8 +37,7 @@ impl Proxy {
     /// condition is about a field that no request has had yet.
     pub(super) fn report(&self, condition: &str) -> Outcome<Value> {
         let page = self.page.as_ref().ok_or("only Weir has a page")?;
-        let (host, session) = page.split_once("/s/").ok_or("the page has no session")?;
-        let url = format!("{host}/api/sessions/{session}/report");
+        let url = format!("{page}api/sessions/main/report");
         let condition = format!("where={condition}");
         let arguments = ["-sS", "--get", "--data-urlencode", &condition, &url];
         let answer = output_of(&mut command("curl", &arguments))?;

@@ -11,7 +11,8 @@ use clap::Args;
 #[cfg(target_os = "linux")]
 use weir_server::ListeningSockets;
 use weir_server::{
-    AccessToken, BindOptions, PublicUrl, SelfSignedCertificate, ServeOptions, SocketMode, TlsFiles,
+    AccessToken, BindOptions, DataSetName, PublicUrl, SelfSignedCertificate, ServeOptions,
+    SocketMode, TlsFiles,
 };
 #[cfg(unix)]
 use weir_server::{PassedSockets, SocketOwner};
@@ -93,6 +94,12 @@ pub(crate) struct PageArguments {
     /// a tls:// address
     #[arg(long, value_name = "URL")]
     pub(crate) public_url: Option<PublicUrl>,
+
+    /// The name of what the command shows: it is at /d/NAME as well as at /, and at
+    /// /api/sessions/NAME for programs, also after a restart. ASCII letters, digits and `.`, `_`,
+    /// `-` [default: main]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<DataSetName>,
 
     /// Keep a data set for this long after the last page that shows it was closed, such as 90s,
     /// 10m, 1h or 7d; an upload that broke off can be resumed for as long

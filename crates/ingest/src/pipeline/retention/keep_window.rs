@@ -11,7 +11,7 @@ use weir_sync::{Lock, ReadWriteLock};
 
 use super::evictor::Evictor;
 use super::window::{ReadAt, Window, WindowLimits};
-use super::{DepartedSegments, MachineClock, RetentionPolicy};
+use super::{DepartedSegments, MachineClock, RetentionPolicy, WindowReach};
 use crate::pipeline::subscribers::Subscribers;
 
 /// Keeps the segments of a window, and evicts the values that occur in none of them.
@@ -164,6 +164,10 @@ impl RetentionPolicy for KeepWindow {
 
     fn reserve(&self, bytes: usize) {
         self.reserved_bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    fn reach(&self) -> WindowReach {
+        self.window.lock().reach()
     }
 
     fn note_resolved(&self) {

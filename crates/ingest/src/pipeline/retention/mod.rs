@@ -68,6 +68,11 @@ pub(super) trait RetentionPolicy: Send + Sync {
     /// Leaves this much memory to others, in bytes, if what is kept can make room.
     fn reserve(&self, _bytes: usize) {}
 
+    /// How far a window reaches back.
+    fn reach(&self) -> WindowReach {
+        WindowReach::default()
+    }
+
     /// Whether no further segment can be kept, so that sources have to stop.
     fn is_full(&self) -> bool {
         false
@@ -87,6 +92,17 @@ pub(super) trait RetentionPolicy: Send + Sync {
 
     /// Waits until parsers may continue.
     fn wait_for_room(&self) {}
+}
+
+/// How far a window reaches back, in nanoseconds since 1970.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WindowReach {
+    /// Records before this time expire; `None` if only memory bounds the window.
+    pub floor_ns: Option<i64>,
+    /// The oldest time that was read, also if it has left the window.
+    pub oldest_ns: Option<i64>,
+    /// The newest time of the records that were dropped because the memory was full.
+    pub dropped_ns: Option<i64>,
 }
 
 impl Retention {

@@ -15,7 +15,7 @@ use clock::{AGREEING, Clock};
 pub(super) use limits::WindowLimits;
 use merging::{Level, Runs};
 
-use super::DepartedSegments;
+use super::{DepartedSegments, WindowReach};
 
 /// The segments of a continuing feed. The oldest are removed by time, by memory, or both.
 ///
@@ -41,6 +41,10 @@ pub(in crate::pipeline::retention) struct Window {
     /// Rows that left since values were last evicted.
     rows_left: usize,
     floor_ns: i64,
+    /// The oldest time that was read.
+    oldest_ns: Option<i64>,
+    /// The newest time of the rows that were dropped for memory.
+    dropped_ns: Option<i64>,
     next: u64,
     runs: Runs,
 }
@@ -78,6 +82,8 @@ impl Window {
             rows_kept: 0,
             rows_left: 0,
             floor_ns: i64::MIN,
+            oldest_ns: None,
+            dropped_ns: None,
             next: 0,
             runs: Runs::new(),
         }
@@ -86,6 +92,12 @@ impl Window {
     /// Memory of the segments in bytes, including those in [`Self::departed`].
     pub(super) fn memory_bytes(&self) -> usize {
         self.kept_bytes + self.departed_bytes
+    }
+
+    /// How far the window reaches back.
+    pub(super) fn reach(&self) -> WindowReach {
+        let floor_ns = (self.floor_ns != i64::MIN).then_some(self.floor_ns);
+        WindowReach { floor_ns, oldest_ns: self.oldest_ns, dropped_ns: self.dropped_ns }
     }
 
     /// The segments in order.
@@ -116,6 +128,10 @@ impl Window {
     /// merged with the next one that is pushed, not here: the numbers are those of the store.
     pub(super) fn restore(&mut self, stored: SnapshotSegment, at: ReadAt) {
         let SnapshotSegment { number, segment, bounds } = stored;
+        if self.kept.is_empty() && number > 0 {
+            // What was dropped before is not stored. It was read before this segment.
+            self.note_dropped(segment.time_range_ns().map(|(first_ns, _)| first_ns));
+        }
         self.next = self.next.max(number);
         let Some(level) = self.keep(segment, at) else { return };
         if let Some(kept) = self.kept.get_mut(&number) {
@@ -136,6 +152,9 @@ impl Window {
         let newest_ns = self.clock.as_ref().and_then(Clock::newest_ns);
         let newest_ns = newest_ns.unwrap_or(if at.is_live { at.machine_ns } else { i64::MAX });
         let time_range = segment.time_range_ns();
+        if let Some((first_ns, _)) = time_range {
+            self.oldest_ns = Some(self.oldest_ns.map_or(first_ns, |oldest| oldest.min(first_ns)));
+        }
         let has_untimed = segment.has_untimed();
         let mut expires_ns = time_range.map_or(newest_ns, |(_, last_ns)| last_ns);
         if has_untimed {
@@ -220,7 +239,11 @@ impl Window {
             // A few departed segments stay even if the memory is always full.
             let first = self.kept.keys().next().copied();
             match first.filter(|_| self.departed_bytes <= bytes_max / 16) {
-                Some(number) => self.remove(number),
+                Some(number) => {
+                    let range = self.kept[&number].segment.time_range_ns();
+                    self.note_dropped(range.map(|(_, last_ns)| last_ns));
+                    self.remove(number);
+                }
                 None if self.forget_departed() => {}
                 None => break,
             }
@@ -286,6 +309,10 @@ impl Window {
         }
     }
 
+    fn note_dropped(&mut self, last_ns: Option<i64>) {
+        self.dropped_ns = self.dropped_ns.max(last_ns);
+    }
+
     fn remove(&mut self, number: u64) {
         let Some(kept) = self.take(number) else { return };
         self.rows_left += kept.segment.rows();
@@ -343,9 +370,12 @@ impl WindowSegment {
 mod tests {
     use std::sync::Arc;
 
-    use weir_core::{Block, BlockLimits, BlockReader, Format, Segment, Values};
+    use weir_core::{
+        Block, BlockLimits, BlockReader, Format, Segment, SnapshotSegment, TimeBounds, Values,
+    };
 
     use super::{ReadAt, Window};
+    use crate::pipeline::retention::WindowReach;
 
     const AT: ReadAt = ReadAt { machine_ns: 0, is_live: false };
 
@@ -405,6 +435,50 @@ mod tests {
         }
         window.shrink_to(0);
         assert!(window.is_empty() && window.memory_bytes() == 0);
+    }
+
+    /// The time of a segment of [`segments_at`], in nanoseconds since 1970.
+    fn at_ns(second: i64) -> Option<i64> {
+        Some((1_760_000_000 + second) * 1_000_000_000)
+    }
+
+    #[test]
+    fn a_window_knows_how_far_it_reaches_back() {
+        let mut window = Window::new(None);
+        assert_eq!(window.reach(), WindowReach::default());
+        let seconds = [7, 3].into_iter().chain(8..100).collect();
+        segments_at(seconds, 1, 1).into_iter().for_each(|read| window.push(Arc::new(read), AT));
+        let all = WindowReach { floor_ns: None, oldest_ns: at_ns(3), dropped_ns: None };
+        assert_eq!(window.reach(), all);
+        window.shrink_to(window.memory_bytes() - 1);
+        let kept = window.kept.values().filter_map(|kept| kept.segment.time_range_ns());
+        let first_ns = kept.map(|(first_ns, _)| first_ns).min();
+        let dropped_ns = first_ns.map(|first_ns| first_ns - 1_000_000_000);
+        assert!(dropped_ns >= at_ns(7), "the second before what is kept");
+        assert_eq!(window.reach(), WindowReach { dropped_ns, ..all });
+
+        let mut window = Window::new(Some(std::time::Duration::from_secs(60)));
+        for read in segments_at((0..100).collect(), 1, 1) {
+            window.push(Arc::new(read), AT);
+        }
+        let reach = WindowReach { floor_ns: at_ns(39), oldest_ns: at_ns(0), dropped_ns: None };
+        assert_eq!(window.reach(), reach);
+    }
+
+    #[test]
+    fn a_restored_window_does_not_claim_what_was_dropped_before() {
+        let stored = |number: u64, second: usize| SnapshotSegment {
+            number,
+            segment: Arc::new(segments_at(vec![second], 1, 1).remove(0)),
+            bounds: TimeBounds::ALL,
+        };
+        for (first, dropped_ns) in [(0, None), (5, at_ns(50))] {
+            let mut window = Window::new(None);
+            window.restore(stored(first, 50), AT);
+            window.restore(stored(first + 1, 51), AT);
+            let reach = WindowReach { floor_ns: None, oldest_ns: at_ns(50), dropped_ns };
+            assert_eq!(window.reach(), reach);
+        }
     }
 
     #[test]

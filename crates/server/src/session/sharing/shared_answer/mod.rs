@@ -15,7 +15,7 @@ use super::{Room, ViewMemory};
 use crate::refusal::Refusal;
 use crate::session::Session;
 use crate::turns::{Cancellation, Effort, SHORT_TURN};
-use crate::view::view;
+use crate::view::{SessionState, view};
 
 /// How long a view of older data is still shared, so that connections which ask shortly after each
 /// other cause one view.
@@ -324,7 +324,12 @@ impl SharedAnswer {
             }
             query = settled;
         };
-        let view = view(answer, data, &session.files(), session.remedies());
+        let state = SessionState {
+            files: &session.files(),
+            remedies: session.remedies(),
+            created: session.created(),
+        };
+        let view = view(answer, data, &state);
         Some(view_message_rest(&view))
     }
 
