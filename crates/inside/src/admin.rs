@@ -274,7 +274,8 @@ impl Shared {
         let text = match fresh {
             Some((_, text)) => text.clone(),
             None => {
-                let route = cache.history.route(now, self.inside.stages());
+                let mut route = cache.history.route(now, self.inside.stages());
+                route.limits = self.inside.limits();
                 let text = to_json(&route).map_err(|error| Refusal::Internal(error.to_string()))?;
                 let text: Arc<str> = text.into();
                 cache.text = Some((now, text.clone()));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use weir_observe::capture::{CaptureError, PendingCapture};
 use weir_sync::{Lock, ReadWriteLock};
-use weir_view::RouteStage;
+use weir_view::{RouteStage, ServiceLimit};
 
 use crate::capture_kind::CaptureKind;
 use crate::collect;
@@ -47,6 +47,13 @@ impl Inside {
         // The sort is stable: stages of one kind keep their order.
         stages.sort_by_key(|stage| stage.stage);
         stages
+    }
+
+    /// Returns what the process and all parts use of their limits.
+    pub fn limits(&self) -> Vec<ServiceLimit> {
+        let parts = self.0.parts.read();
+        let of_parts = parts.iter().flat_map(|part| part.limits());
+        collect::process_limits().into_iter().chain(of_parts).collect()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The interface of the program's parts.
 
 use weir_observe::capture::{CaptureError, PendingCapture};
-use weir_view::RouteStage;
+use weir_view::{RouteStage, ServiceLimit};
 
 use crate::capture_kind::CaptureKind;
 use crate::metrics::Scrape;
@@ -16,6 +16,11 @@ pub trait Part: Send + Sync {
 
     /// Returns its stages of the route, without rates.
     fn stages(&self) -> Vec<RouteStage>;
+
+    /// Returns what it uses of its limits.
+    fn limits(&self) -> Vec<ServiceLimit> {
+        Vec::new()
+    }
 
     /// Starts a capture of the next subject of a kind; `None` if the part does not support the
     /// kind.

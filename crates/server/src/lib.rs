@@ -69,7 +69,7 @@ pub use refusal::Refusal;
 pub use response::respond;
 pub use server::{Server, ServerHandle};
 pub use server_views::SessionViewCounts;
-pub use statistics::{SOURCES_MAX, ServerCounts, SourceCounts};
+pub use statistics::{SOURCES_MAX, ServerCounts, SourceCounts, allowed_memory_bytes};
 pub use view_work::ViewCounts;
 pub use weir_net::socket::{
     Address, AddressError, BindError, BindOptions, ConnectionBudget, SelfSignedCertificate,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use weir_core::ReadCounts;
-use weir_ingest::StageTimes;
+use weir_ingest::{AllowedMemory, StageTimes};
 use weir_net::socket::{ConnectionEndCounts, ConnectionLimit};
 
 use crate::hub::Hub;
@@ -13,11 +13,18 @@ use crate::session::Session;
 /// The maximum number of listed sources. A directory may hold thousands of logs.
 pub const SOURCES_MAX: usize = 100;
 
+/// Returns the memory that the process may take now, in bytes; `None` if the system does not state it.
+pub fn allowed_memory_bytes() -> Option<u64> {
+    AllowedMemory::read().map(|allowed| allowed.bytes)
+}
+
 /// The statistics of a server at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct ServerCounts {
     /// The number of open connections.
     pub connections: usize,
+    /// The limit of this number.
+    pub connections_max: usize,
     /// The number of connections that were refused, or closed before their clients did.
     pub connection_ends: ConnectionEndCounts,
     /// The number of data sets in memory.
@@ -74,6 +81,7 @@ impl ServerCounts {
         sessions.sort_by_key(|session| (!session.is_pinned(), session.number()));
         let mut counts = Self {
             connections: connections.open(),
+            connections_max: connections.connections_max(),
             connection_ends: connections.ends(),
             sessions: sessions.len(),
             memory_bytes: hub.memory.bytes(),

@@ -93,7 +93,10 @@ pub use query::{Clause, NormalFilter, Operator, Query};
 pub use report::{
     Bucket, Format, FormatCount, Histogram, Quantiles, Report, TimeRange, TopRow, YearSource,
 };
-pub use route::{Passed, PassedRates, Route, RouteShare, RouteStage, RouteStageKind, SlowestStage};
+pub use route::{
+    Passed, PassedRates, Route, RouteShare, RouteStage, RouteStageKind, ServiceLimit,
+    ServiceLimitKind, SlowestStage,
+};
 pub use row_value::RowValue;
 pub use rule_comparison::{KeySet, RuleComparison, RuleSide};
 pub use rules::{

@@ -17,6 +17,40 @@ pub struct Route {
     pub stages: Vec<RouteStage>,
     /// The stage that limits the rest.
     pub slowest: SlowestStage,
+    /// What the process uses of its limits.
+    #[serde(default)]
+    pub limits: Vec<ServiceLimit>,
+}
+
+/// What a process uses of one of its limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct ServiceLimit {
+    /// What is limited.
+    pub limit: ServiceLimitKind,
+    /// How much of it is used: bytes of memory, or a number.
+    pub used: u64,
+    /// The limit in the same unit; absent if the system states none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub used_max: Option<u64>,
+}
+
+/// What a process has limits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum ServiceLimitKind {
+    /// Resident memory. The limit is that of the machine, the control group or the address space.
+    Memory,
+    /// Open file descriptors.
+    Files,
+    /// Memory of all data sets.
+    DataMemory,
+    /// Open connections to the page.
+    PageConnections,
+    /// Open connections to the gateway.
+    GatewayConnections,
 }
 
 /// The stage that limits the rest, and why.

@@ -50,6 +50,7 @@ export function inside(define) {
     for (const fact of ["per request80.0 ms", "at a time96", "in flight97"]) {
       assert.ok(slowest.includes(fact), `${fact} in ${slowest}`);
     }
+    assert.deepEqual(await texts(page, ".limits dd"), ["12 of 1,024"]);
     const idle = await texts(page, ".kind.is-idle");
     assert.deepEqual(idle, ["Readidlethreads2"], "an idle stage has no zeros");
     await readable(page);
@@ -74,7 +75,7 @@ export function inside(define) {
       }),
     ];
     const reason = "The backend dead fails.";
-    await answer(page, "/route.json", { span: 1, slowest: { reason }, stages });
+    await answer(page, "/route.json", { span: 1, slowest: { reason }, stages, limits: [] });
     await page.goto(world.server.url);
     await until(page, showsText, "#slowest.is-failing", reason);
     assert.deepEqual(await texts(page, "#kind-backend ~ ol .name"), ["dead", "busy", "idle"]);
@@ -101,7 +102,12 @@ export function inside(define) {
         ...[view("data set 0", "0", 1e5), view("data set 3", "3", 2e5)],
         view("other data sets", undefined, 0),
       ];
-      await answer(page, "/route.json", { span: 1, slowest: { reason: "Nothing flows." }, stages });
+      await answer(page, "/route.json", {
+        span: 1,
+        slowest: { reason: "Nothing flows." },
+        stages,
+        limits: [],
+      });
       await page.goto(world.server.url);
       await until(page, showsText, "#route", "other data sets");
       const [sources, , views] = await page.$$(".kind");
@@ -204,7 +210,7 @@ export function inside(define) {
   define("a program without a route says so", async (world) => {
     const { page } = world;
     await look(world, LOG);
-    await answer(page, "/route.json", { stages: [], slowest: { reason: "Nothing." } });
+    await answer(page, "/route.json", { stages: [], slowest: { reason: "Nothing." }, limits: [] });
     await page.goto(world.server.url);
     await until(page, showsText, "#slowest", "This program has no route");
     await readable(page);
@@ -323,6 +329,7 @@ export function inside(define) {
 const ROUTE = {
   span: 1,
   slowest: { stage: 2, reason: "Requests wait for the backend." },
+  limits: [{ limit: "files", used: 12, used_max: 1024 }],
   stages: [
     stage(
       "client",

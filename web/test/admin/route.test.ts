@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { linesOf, MINUTE_MS, peakOf, withValues } from "../../src/admin/history";
 import { flowsOf, flowText, isStill, joinOf, lanesOf } from "../../src/admin/route/lanes";
+import { shownLimit } from "../../src/admin/route/limits";
 import { CALM_MS, keyOf, ordered, withWork } from "../../src/admin/route/order";
 import { factsOf, isIdle, stateOf } from "../../src/admin/route/stages";
 import type { PassedRates } from "../../src/generated/PassedRates";
@@ -19,6 +20,19 @@ const route = (...stages: RouteStage[]): Route => ({
   span: 1,
   stages,
   slowest: { reason: "Nothing flows." },
+  limits: [],
+});
+
+describe("the limits of the process", () => {
+  it("are shown with what is used of them", () => {
+    const { name, text, share } = shownLimit({ limit: "files", used: 12, used_max: 1024 });
+    expect([name, text, share]).toEqual(["Open files", "12 of 1,024", 12 / 1024]);
+    const memory = shownLimit({ limit: "memory", used: 20e6, used_max: 1e9 });
+    expect([memory.text, memory.share]).toEqual(["20.0 MB of 1.00 GB", 0.02]);
+    expect(shownLimit({ limit: "memory", used: 2e9, used_max: 1e9 }).share).toBe(1);
+    const unknown = shownLimit({ limit: "memory", used: 20e6 });
+    expect([unknown.text, unknown.share]).toEqual(["20.0 MB", null]);
+  });
 });
 
 const texts = (all: Route) =>

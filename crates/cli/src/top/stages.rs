@@ -130,6 +130,7 @@ mod tests {
             span: Some(1.0),
             stages: vec![source, long, queue],
             slowest: SlowestStage { stage: Some(0), reason: String::new() },
+            ..Route::default()
         };
         let painter = Painter { colour: false };
         let lines = all(&route).lines(usize::MAX, painter);

@@ -9,7 +9,7 @@ use weir_gateway::{
 };
 use weir_observe::WaitTimes;
 use weir_observe::capture::{CaptureError, PendingCapture};
-use weir_view::{Passed, RouteShare, RouteStage, RouteStageKind};
+use weir_view::{Passed, RouteShare, RouteStage, RouteStageKind, ServiceLimit, ServiceLimitKind};
 
 use crate::capture_kind::CaptureKind;
 use crate::metrics::catalog::{
@@ -32,6 +32,15 @@ impl Part for GatewayHandle {
         let counts = self.counts();
         let backends = counts.backends.iter().take(STAGES_OF_KIND_MAX);
         backends.flat_map(|backend| stages(backend, &counts.shares)).collect()
+    }
+
+    fn limits(&self) -> Vec<ServiceLimit> {
+        let counts = self.counts();
+        vec![ServiceLimit {
+            limit: ServiceLimitKind::GatewayConnections,
+            used: counts.connections as u64,
+            used_max: Some(counts.connections_max as u64),
+        }]
     }
 
     fn start_capture(

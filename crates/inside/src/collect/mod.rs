@@ -7,5 +7,5 @@ mod server;
 mod threads;
 
 pub use self::feed::{FeedPart, ListenerCounts};
-pub(crate) use self::process::process;
+pub(crate) use self::process::{process, process_limits};
 pub(crate) use self::threads::threads;

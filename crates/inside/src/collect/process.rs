@@ -1,29 +1,30 @@
 //! The metrics of the process, with the names that all Prometheus client libraries use. Systems
 //! other than Linux only have the version.
 
+use weir_view::{ServiceLimit, ServiceLimitKind};
+
 use crate::metrics::Scrape;
 use crate::metrics::catalog::{
-    BUILD, CPU_SECONDS, OPEN_FILES, OPEN_FILES_MAX, RESIDENT_BYTES, START_SECONDS, THREADS,
+    ALLOWED_BYTES, BUILD, CPU_SECONDS, OPEN_FILES, OPEN_FILES_MAX, RESIDENT_BYTES, START_SECONDS,
+    THREADS,
 };
 use crate::proc_stat::ProcStat;
 
 /// Adds the metrics of this process.
 pub(crate) fn process(scrape: &mut Scrape) {
     scrape.add(&BUILD, &[env!("CARGO_PKG_VERSION")], 1);
-    let file = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let status = file("/proc/self/status");
-    if let Some(kib) = field(&status, "VmRSS:") {
-        scrape.add(&RESIDENT_BYTES, &[], kib * 1_024);
+    for limit in process_limits() {
+        let (used, used_max) = match limit.limit {
+            ServiceLimitKind::Memory => (&RESIDENT_BYTES, &ALLOWED_BYTES),
+            _ => (&OPEN_FILES, &OPEN_FILES_MAX),
+        };
+        scrape.add(used, &[], limit.used);
+        if let Some(number) = limit.used_max {
+            scrape.add(used_max, &[], number);
+        }
     }
-    if let Some(threads) = field(&status, "Threads:") {
+    if let Some(threads) = field(&file("/proc/self/status"), "Threads:") {
         scrape.add(&THREADS, &[], threads);
-    }
-    if let Some(open_max) = field(&file("/proc/self/limits"), "Max open files") {
-        scrape.add(&OPEN_FILES_MAX, &[], open_max);
-    }
-    if let Ok(files) = std::fs::read_dir("/proc/self/fd") {
-        // Does not count the descriptor of the listed folder itself.
-        scrape.add(&OPEN_FILES, &[], (files.count() as u64).saturating_sub(1));
     }
     if let Some(stat) = ProcStat::parse(&file("/proc/self/stat")) {
         scrape.add_float(&CPU_SECONDS, &[], stat.running_s());
@@ -32,6 +33,27 @@ pub(crate) fn process(scrape: &mut Scrape) {
             scrape.add_float(&START_SECONDS, &[], boot_unix_s as f64 + start_s);
         }
     }
+}
+
+/// Returns what the process uses of its memory and its file descriptors.
+pub(crate) fn process_limits() -> Vec<ServiceLimit> {
+    let resident = field(&file("/proc/self/status"), "VmRSS:").map(|kib| ServiceLimit {
+        limit: ServiceLimitKind::Memory,
+        used: kib * 1_024,
+        used_max: weir_server::allowed_memory_bytes(),
+    });
+    let files = std::fs::read_dir("/proc/self/fd").ok().map(|files| ServiceLimit {
+        limit: ServiceLimitKind::Files,
+        // Does not count the descriptor of the listed folder itself.
+        used: (files.count() as u64).saturating_sub(1),
+        used_max: field(&file("/proc/self/limits"), "Max open files"),
+    });
+    resident.into_iter().chain(files).collect()
+}
+
+/// Returns a file of the system; nothing, if it has none.
+fn file(path: &str) -> String {
+    std::fs::read_to_string(path).unwrap_or_default()
 }
 
 /// Returns the first number of the line that starts with a name.

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use weir_observe::capture::{CaptureError, PendingCapture};
 use weir_server::{ServerCounts, ServerHandle, SessionViewCounts, SourceCounts, ViewCounts};
-use weir_view::{Passed, RouteStage, RouteStageKind};
+use weir_view::{Passed, RouteStage, RouteStageKind, ServiceLimit, ServiceLimitKind};
 
 use crate::capture_kind::CaptureKind;
 use crate::metrics::Scrape;
 use crate::metrics::catalog::{
-    MEMORY_BYTES, MEMORY_BYTES_MAX, PAGE_CONNECTIONS, PAGE_ENDED, QUEUE_BYTES, QUEUE_BYTES_MAX,
-    READ_BYTES, READ_LINES, READ_RECORDS, SESSION_USERS, SESSIONS, SOURCE_BYTES, SOURCE_LINES,
-    SOURCE_RECORDS, SOURCE_UNPARSED, TOO_LONG_LINES, UNPARSED_LINES,
+    MEMORY_BYTES, MEMORY_BYTES_MAX, PAGE_CONNECTIONS, PAGE_CONNECTIONS_MAX, PAGE_ENDED,
+    QUEUE_BYTES, QUEUE_BYTES_MAX, READ_BYTES, READ_LINES, READ_RECORDS, SESSION_USERS, SESSIONS,
+    SOURCE_BYTES, SOURCE_LINES, SOURCE_RECORDS, SOURCE_UNPARSED, TOO_LONG_LINES, UNPARSED_LINES,
 };
 use crate::part::Part;
 
@@ -22,6 +22,19 @@ impl Part for ServerHandle {
 
     fn stages(&self) -> Vec<RouteStage> {
         stages(&self.counts())
+    }
+
+    fn limits(&self) -> Vec<ServiceLimit> {
+        let counts = self.counts();
+        let limit = |limit, used: usize, used_max: usize| ServiceLimit {
+            limit,
+            used: used as u64,
+            used_max: Some(used_max as u64),
+        };
+        vec![
+            limit(ServiceLimitKind::DataMemory, counts.memory_bytes, counts.memory_bytes_max),
+            limit(ServiceLimitKind::PageConnections, counts.connections, counts.connections_max),
+        ]
     }
 
     fn start_capture(
@@ -41,6 +54,7 @@ impl Part for ServerHandle {
 fn collect(counts: &ServerCounts, scrape: &mut Scrape) {
     for (metric, number) in [
         (&PAGE_CONNECTIONS, counts.connections),
+        (&PAGE_CONNECTIONS_MAX, counts.connections_max),
         (&SESSIONS, counts.sessions),
         (&SESSION_USERS, counts.users),
         (&MEMORY_BYTES, counts.memory_bytes),

@@ -26,6 +26,9 @@ metrics! {
         "Processor time of all threads, in user mode and in the kernel.";
     RESIDENT_BYTES: Gauge "process_resident_memory_bytes" []
         "Resident memory of the process.";
+    ALLOWED_BYTES: Gauge "weir_process_memory_max_bytes" []
+        "Memory that the process may take: what the machine has, its control group allows, or the limit of address \
+         space is, whichever is least.";
     OPEN_FILES: Gauge "process_open_fds" []
         "Open file descriptors.";
     OPEN_FILES_MAX: Gauge "process_max_fds" []
@@ -118,6 +121,8 @@ metrics! {
 
     PAGE_CONNECTIONS: Gauge "weir_page_connections" []
         "Open connections to the page.";
+    PAGE_CONNECTIONS_MAX: Gauge "weir_page_connections_max" []
+        "Limit of open connections to the page.";
     PAGE_ENDED: Counter "weir_page_ended_connections" ["reason"]
         "Connections to the page that were refused, because the server was full (server_full), their address had too \
          many (address_full), they sent HTTP without TLS to a TLS address (plain_http) or their TLS handshake failed \

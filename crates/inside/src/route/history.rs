@@ -52,7 +52,7 @@ impl History {
         let without_rates = |stage: &RouteStage| RouteStage { rates: None, ..stage.clone() };
         self.0.push_back((now, stages.iter().map(without_rates).collect()));
         let slowest = slowest(&stages);
-        Route { span, stages, slowest }
+        Route { span, stages, slowest, limits: Vec::new() }
     }
 
     /// Drops entries that are too old, and thins out old ones.

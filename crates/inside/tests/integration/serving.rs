@@ -95,6 +95,32 @@ async fn a_collector_gets_its_format() {
     assert!(!body.contains("# EOF") && body.contains("# TYPE weir_build_info gauge"), "{body}");
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_the_process_uses_is_shown_with_its_limits() {
+    let running = start(None).await;
+    let host = format!("Host: {}\r\n", running.address);
+    let open: Vec<_> = (0..50).map(|_| std::fs::File::open("/dev/null").expect("a file")).collect();
+    let answer = exchange(running.address, "GET /route.json", &host).await;
+    let (_, body) = answer.split_once("\r\n\r\n").expect("an answer");
+    let route: weir_view::Route = serde_json::from_str(body).expect("a route");
+    let used = |kind| {
+        let limit = route.limits.iter().find(|limit| limit.limit == kind).expect("a limit");
+        (limit.used, limit.used_max.expect("Linux states it"))
+    };
+    let (files, files_max) = used(weir_view::ServiceLimitKind::Files);
+    assert!((open.len() as u64..files_max).contains(&files), "{files} of {files_max}");
+    let (memory, memory_max) = used(weir_view::ServiceLimitKind::Memory);
+    assert!(memory > 1 << 20 && memory < memory_max, "{memory} of {memory_max}");
+    let metrics = exchange(running.address, "GET /metrics", &host).await;
+    for line in [
+        format!("\nprocess_max_fds {files_max}\n"),
+        format!("\nweir_process_memory_max_bytes {memory_max}\n"),
+    ] {
+        assert!(metrics.contains(&line), "{line}: {metrics}");
+    }
+}
+
 #[tokio::test]
 async fn only_those_who_may_are_answered() {
     let token = AccessToken::new("0123456789abcdef").expect("a token");

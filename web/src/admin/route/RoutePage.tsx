@@ -6,6 +6,7 @@ import { perSecond } from "../numbers";
 import { route } from "../store";
 import { lookAtRoute } from "./control";
 import { Join, LaneView } from "./LaneView";
+import { Limits } from "./Limits";
 import { flowsOf, joinOf, lanesOf } from "./lanes";
 import type { WorkTimes } from "./order";
 import { isOfRequests } from "./stages";
@@ -62,6 +63,7 @@ function Lanes({ of: answer, history, work }: { of: Route; history: History; wor
           </div>
         ))}
       </div>
+      <Limits limits={answer.limits} />
       {answer.stages.length > 0 && answer.span && <LastMinute of={answer} history={history} />}
       {answer.stages.length > 0 && answer.span && <Legend of={answer} span={answer.span} />}
     </>
