@@ -31,6 +31,9 @@ const MODSECURITY: [&str; 9] = [
     "libyajl2",
 ];
 
+/// Prometheus with its linter, unpacked and not installed, because its package starts a service.
+const PROMETHEUS: [&str; 1] = ["prometheus"];
+
 /// Installs the programs that are missing. Prints which cannot be installed.
 pub(crate) fn install() -> Outcome {
     let mut missing = browsers::missing();
@@ -56,10 +59,11 @@ pub(crate) fn install() -> Outcome {
             }
         }
     }
-    let unpacked: [(bool, &[&str], PathBuf); 3] = [
+    let unpacked: [(bool, &[&str], PathBuf); 4] = [
         (crowdsec().is_ok(), &["crowdsec"], crowdsec_folder()),
         (apache().is_ok(), &APACHE, apache_folder()),
         (modsecurity().is_ok(), &MODSECURITY, modsecurity_folder()),
+        (prometheus().is_ok(), &PROMETHEUS, prometheus_folder()),
     ];
     for (is_there, names, folder) in unpacked {
         if !is_there && let Err(error) = packages::unpack(names, &folder) {
@@ -152,6 +156,19 @@ pub(crate) fn modsecurity() -> Outcome<PathBuf> {
 
 fn modsecurity_folder() -> PathBuf {
     root().join(target_folder()).join("modsecurity")
+}
+
+/// The folder of Prometheus.
+pub(crate) fn prometheus() -> Outcome<PathBuf> {
+    let folder = prometheus_folder();
+    found(
+        ["prometheus", "promtool"].iter().all(|name| folder.join("usr/bin").join(name).exists()),
+    )?;
+    Ok(folder)
+}
+
+fn prometheus_folder() -> PathBuf {
+    root().join(target_folder()).join("prometheus")
 }
 
 fn found(is_found: bool) -> Outcome {

@@ -92,10 +92,13 @@ pub(crate) fn pyjwt() -> Outcome {
     Tests { suite: "token", ..Tests::of("PyJWT", "weir-gateway", "pyjwt::") }.run(found)
 }
 
-/// The metrics of a gateway.
+/// Metrics, as Prometheus and its client library read them.
 pub(crate) fn prometheus() -> Outcome {
     let found = python::with(&python::PROMETHEUS).map(|path| Some(("PROMETHEUS_PYTHON", path)));
-    Tests::of("prometheus-client", "weir", "metrics::").run(found)
+    Tests::of("prometheus-client", "weir", "metrics::").run(found)?;
+    let found = debian::nginx().and_then(|()| debian::prometheus());
+    let found = found.map(|path| Some(("PROMETHEUS_ROOT", path)));
+    Tests::of("nginx and Prometheus", "weir", "prometheus::").run(found)
 }
 
 /// Clients and services of other implementations, with the gateway between them.

@@ -91,8 +91,9 @@ mod value;
 mod values;
 
 pub use aggregate::{
-    Aggregates, Bucket, CountedRows, Evaluation, EvaluationByKind, Fold, Histogram, ListedColumns,
-    PartialAggregates, Quantiles, Question, Recount, Stack, StatusClasses, Tally, TopList, Totals,
+    Aggregates, Bucket, CountedRows, DURATION_BOUNDS_NS, Evaluation, EvaluationByKind, Fold,
+    Histogram, ListedColumns, PartialAggregates, Quantiles, Question, REQUEST_METHODS, Recount,
+    RequestCounter, RequestCounts, RowGroups, Stack, StatusClasses, Tally, TopList, Totals,
 };
 pub use block::{Block, BlockCutter, BlockLimits, leading_nuls};
 pub use column::{

@@ -54,8 +54,9 @@ pub use log_year::LastTime;
 pub use packed_file::PackedFile;
 pub use pipeline::{
     BlockStart, DataSet, FormatMap, FoundRecord, LineSink, LogLine, LogLines, MachineClock,
-    OrderedSegments, Pipeline, PipelineFold, PipelineOptions, ReadTotals, Records, Retention,
-    StageTimes, TotalMemory, VisitedBlock, WindowReach,
+    OrderedSegments, Pipeline, PipelineFold, PipelineOptions, ReadTotals, Records, RequestGroup,
+    RequestTotals, RequestsBy, RequestsByError, Retention, StageTimes, TotalMemory, VisitedBlock,
+    WindowReach,
 };
 pub use plain_file::{FoundLine, LineFile, PlainFile, ReadBackError};
 pub use progress::{

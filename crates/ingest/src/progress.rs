@@ -344,6 +344,18 @@ impl SourceProgress {
         self.state.lock().phase
     }
 
+    /// Whether it does not read what its file had before it was followed.
+    pub(crate) fn is_current(&self) -> bool {
+        let waits_for_reader = self.is_restored && !self.resumed.load(Ordering::Relaxed);
+        let is_followed = self.is_kept() && !waits_for_reader && self.end().is_none();
+        !is_followed
+            || match self.phase() {
+                Phase::Reading => false,
+                Phase::Following => self.held_bytes() == 0,
+                Phase::Listening => true,
+            }
+    }
+
     /// Counts bytes read from a compressed input. From then on the progress of the source is
     /// measured in them.
     pub fn add_compressed(&self, bytes: u64) {

@@ -45,7 +45,7 @@ pub use address::{AdminAddress, AdminAddressError};
 pub use admin::AdminServer;
 pub use capture_kind::CaptureKind;
 pub use client::AskError;
-pub use collect::{FeedPart, ListenerCounts};
+pub use collect::{FeedPart, GroupedRequests, ListenerCounts, RequestsPart};
 pub use inside::Inside;
 pub use metrics::{Exemplar, HistogramPoint, METRICS, Metric, MetricKind, Scrape, TextFormat};
 pub use part::Part;

@@ -143,7 +143,7 @@ const STEPS: [Step; 45] = [
     ),
     outside("DuckDB", BUILT_PYTHON, &[OF_WEIR, WEIR], outside::duckdb),
     outside("PyJWT", BUILT_PYTHON, &["weir-gateway token"], outside::pyjwt),
-    outside("Prometheus", BUILT_PYTHON, &[OF_WEIR, WEIR], outside::prometheus),
+    outside("Prometheus", &[COMPILATION, DEBIAN, PYTHON], &[OF_WEIR, WEIR], outside::prometheus),
     outside("gRPC and WebSockets", BUILT_PYTHON, &["weir-gateway integration"], outside::services),
     outside("OpenTelemetry", BUILT_PYTHON, &["weir-gateway integration"], outside::otlp),
     outside("systemd", BUILT_DEBIAN, &[OF_WEIR, WEIR], outside::systemd),

@@ -38,8 +38,10 @@ pub(super) const LAYERS: [(&str, &[&str]); 19] = [
     (
         "inside",
         &[
+            "weir-core",
             "weir-feed",
             "weir-gateway",
+            "weir-ingest",
             "weir-log",
             "weir-net",
             "weir-observe",

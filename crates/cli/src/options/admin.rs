@@ -1,6 +1,7 @@
 //! The value of `--admin`: the address that shows the state of the running program.
 
 use clap::Args;
+use weir_ingest::RequestsBy;
 use weir_inside::AdminAddress;
 
 /// The address that shows the state of the running program.
@@ -11,4 +12,9 @@ pub(crate) struct AdminArguments {
     /// alone who have the token
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) admin: Option<AdminAddress>,
+
+    /// With --admin: count the requests of /metrics by this field too, such as host, user or one that
+    /// only the log's format has, or by source. The first 100 values have numbers of their own
+    #[arg(long, value_name = "FIELD", requires = "admin")]
+    pub(crate) metrics_by: Option<RequestsBy>,
 }

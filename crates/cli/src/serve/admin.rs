@@ -1,9 +1,11 @@
 //! The server at the address of `--admin`, separate from the page.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 
 use tokio::sync::oneshot;
-use weir_inside::{AdminServer, Inside};
+use weir_ingest::{DataSet, RequestTotals, RequestsBy};
+use weir_inside::{AdminServer, Inside, RequestsPart};
 use weir_log::Log;
 use weir_server::{Address, BindOptions, ServerHandle};
 
@@ -16,6 +18,8 @@ use crate::outcome::{Failure, say};
 pub(super) struct Admin {
     server: AdminServer,
     pub(super) inside: Inside,
+    /// By what requests are counted, besides their methods and statuses.
+    by: Option<RequestsBy>,
 }
 
 impl Admin {
@@ -39,7 +43,17 @@ impl Admin {
         let server = server.map_err(|error| Failure::new(format_args!("--admin: {error}")))?;
         let inside = Inside::default();
         inside.add(page);
-        Ok(Some(Self { server: server.with_log(log), inside }))
+        let by = arguments.admin.metrics_by.clone();
+        Ok(Some(Self { server: server.with_log(log), inside, by }))
+    }
+
+    /// Counts the requests that are read into a data set from now on.
+    pub(super) fn count_requests(&self, data: &Arc<DataSet>) {
+        data.count_requests(RequestTotals::new(self.by.clone()));
+        // A data set that was deleted frees its memory.
+        let data = Arc::downgrade(data);
+        let counts = move || data.upgrade()?.request_counts();
+        self.inside.add(RequestsPart::new(self.by.as_ref().map(RequestsBy::label), counts));
     }
 
     /// Makes the pages and the page of the traffic link to each other.

@@ -303,6 +303,9 @@ impl Page {
     ) -> Result<Exit, Failure> {
         let session = session
             .map_err(|refusal| Failure::new(format_args!("no session can be made: {refusal}")))?;
+        if let (Some(admin), Some(pipeline)) = (&self.admin, session.pipeline()) {
+            admin.count_requests(pipeline.data());
+        }
         let shutdown = self.shutdown_signal();
         // The short address is enough for a data set without a name of its own.
         let path = self.name.as_ref().map_or_else(|| "/".to_owned(), |_| session.path());

@@ -49,12 +49,14 @@ mod mistype;
 mod nginx;
 mod period;
 mod php_traces;
+mod prometheus;
 mod proxied_cases;
 #[cfg(unix)]
 mod pseudo_terminal;
 mod python_jobs;
 mod recording_backend;
 mod report;
+mod request_metrics;
 mod rotated_sets;
 mod rule_cases;
 mod rule_extremes;

@@ -22,12 +22,12 @@ pub(crate) struct Watched {
     /// The lines on standard error after the admin address.
     lines: Receiver<String>,
     /// The address of the page.
-    page: String,
+    pub(crate) page: String,
 }
 
 impl Watched {
     /// Starts a command, if the first word is one, with these arguments.
-    fn start(arguments: &[&str]) -> Self {
+    pub(crate) fn start(arguments: &[&str]) -> Self {
         Self::start_with(arguments, &[])
     }
 
@@ -77,7 +77,7 @@ impl Watched {
         found.unwrap_or_else(|| panic!("no `{words}` in {:?}", self.said))
     }
 
-    fn metrics(&self, accept: &str) -> String {
+    pub(crate) fn metrics(&self, accept: &str) -> String {
         let answer = get(&self.admin, "/metrics", &format!("Accept: {accept}\r\n"));
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
         answer.split_once("\r\n\r\n").expect("a body").1.to_owned()
@@ -148,7 +148,7 @@ fn asked_gateway(folder: &Folder) -> Watched {
 }
 
 /// The counts of a list of a report, by their values.
-fn counts(report: &Value, field: &str) -> Vec<(String, f64)> {
+pub(crate) fn counts(report: &Value, field: &str) -> Vec<(String, f64)> {
     let rows = report["top"][field].as_array().expect("a list").iter();
     rows.map(|row| {
         let name = row["value"].as_str().expect("text").to_owned();
@@ -364,7 +364,7 @@ for family in text_string_to_metric_families(sys.stdin.read()):
         }))
 "#;
 
-fn parsed(python: &str, form: &str, text: &str) -> Vec<Value> {
+pub(crate) fn parsed(python: &str, form: &str, text: &str) -> Vec<Value> {
     let mut command = Command::new(python);
     command.args(["-c", PARSER, form]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().expect("Python runs");

@@ -6,6 +6,7 @@
 //! | [`Histogram`] | how many records in each step of time, by group | always |
 //! | [`TopList`] | how many records, errors and bytes for each value | unless memory ran out |
 //! | [`Quantiles`] | median, p90, p99 and so on of a number | up to 131,072 distinct numbers |
+//! | [`RequestCounts`] | how many requests by method and class, for monitoring | always |
 //!
 //! An [`Evaluation`] holds those that one [`Question`] asks for. It adds segments one at a time, as
 //! a [`Fold`]; a [`Recount`] computes it over many segments at once, on several threads, or from
@@ -45,6 +46,7 @@ mod packed_tally;
 mod quantiles;
 mod question;
 mod recount;
+mod requests;
 mod status;
 mod step;
 mod top_list;
@@ -58,6 +60,7 @@ pub use histogram::{Bucket, Histogram};
 pub use quantiles::Quantiles;
 pub use question::{Aggregates, ListedColumns, Question, Stack};
 pub use recount::{CountedRows, PartialAggregates, Recount};
+pub use requests::{DURATION_BOUNDS_NS, REQUEST_METHODS, RequestCounter, RequestCounts, RowGroups};
 pub use status::StatusClasses;
 pub use top_list::{Tally, TopList};
 pub use totals::Totals;

@@ -27,4 +27,5 @@ mod mixed_formats;
 mod packed_records;
 mod record_predicate;
 mod recount;
+mod requests;
 mod row_records;

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
+use weir_core::DURATION_BOUNDS_NS as BOUNDS_NS;
 use weir_sync::Lock;
 
 use super::failures::Failures;
@@ -13,24 +14,6 @@ use super::in_progress::InProgress;
 /// counting needs no lock and the histograms of backends can be added up.
 pub const BUCKET_BOUNDS_S: [f64; 14] =
     [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
-
-/// The same bounds in nanoseconds.
-const BOUNDS_NS: [u64; 14] = [
-    500_000,
-    1_000_000,
-    2_500_000,
-    5_000_000,
-    10_000_000,
-    25_000_000,
-    50_000_000,
-    100_000_000,
-    250_000_000,
-    500_000_000,
-    1_000_000_000,
-    2_500_000_000,
-    5_000_000_000,
-    10_000_000_000,
-];
 
 const BUCKETS: usize = BOUNDS_NS.len() + 1;
 

@@ -8,6 +8,7 @@ use super::block_parser::{BlockParser, PartRead, RemainingWork};
 use super::data_set::DataSet;
 use super::product::{BlockPlace, Product, Turn, fail};
 use super::reorder::ParsedBlock;
+use super::request_tally::RequestTally;
 use crate::progress::BlockCounts;
 use crate::queue::Job;
 
@@ -17,11 +18,13 @@ pub(super) struct Columns<'f, F> {
     data: Arc<DataSet>,
     parser: BlockParser,
     fold: Option<&'f mut F>,
+    requests: RequestTally,
 }
 
 impl<'f, F> Columns<'f, F> {
     pub(super) fn new(data: &Arc<DataSet>, limits: BlockLimits, fold: Option<&'f mut F>) -> Self {
-        Self { data: data.clone(), parser: BlockParser::new(data, limits), fold }
+        let parser = BlockParser::new(data, limits);
+        Self { data: data.clone(), parser, fold, requests: RequestTally::default() }
     }
 }
 
@@ -55,15 +58,20 @@ impl<F: Fold> Product for Columns<'_, F> {
             segments.iter().for_each(|pending| fold.update(pending.segment()));
         }
         let BlockPlace { ticket, source, offset_end, is_live } = place;
+        let requests = self.data.request_totals().map_or_else(Vec::new, |totals| {
+            self.requests.count(totals, &segments, source.name(), self.data.values())
+        });
         let segments = Some(segments);
-        self.data.append(ticket, ParsedBlock { source, offset_end, counts, is_live, segments })
+        let block = ParsedBlock { source, offset_end, counts, requests, is_live, segments };
+        self.data.append(ticket, block)
     }
 
     fn append_dropped(&mut self, place: BlockPlace, turn: Turn<'_>) -> u64 {
         drop(turn);
         let BlockPlace { ticket, source, offset_end, is_live } = place;
         let counts = BlockCounts::default();
-        let block = ParsedBlock { source, offset_end, counts, is_live, segments: None };
+        let requests = Vec::new();
+        let block = ParsedBlock { source, offset_end, counts, requests, is_live, segments: None };
         self.data.append(ticket, block)
     }
 

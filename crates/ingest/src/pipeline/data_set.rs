@@ -7,12 +7,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::watch;
 use weir_core::{
-    Format, OffsetDays, PendingSegment, RecordKind, SegmentList, Snapshot, Snapshots, Values,
+    Format, OffsetDays, PendingSegment, RecordKind, RequestCounts, SegmentList, Snapshot,
+    Snapshots, Values,
 };
 use weir_sync::{Lock, ReadWriteLock};
 
 use super::read_totals::ReadTotals;
 use super::reorder::{ParsedBlock, ReorderBuffer};
+use super::request_totals::{RequestGroup, RequestTotals};
 use super::retention::{MachineClock, Retention, RetentionPolicy, WindowReach};
 use super::subscribers::{OrderedSegments, Subscribers};
 use super::total_memory::{CountedMemory, TotalMemory};
@@ -41,6 +43,7 @@ pub struct DataSet {
     version: watch::Sender<u64>,
     counted: OnceLock<CountedMemory>,
     totals: OnceLock<ReadTotals>,
+    requests: OnceLock<RequestTotals>,
     keeps_sums: AtomicBool,
 }
 
@@ -82,6 +85,7 @@ impl DataSet {
             version: watch::Sender::new(0),
             counted: OnceLock::new(),
             totals: OnceLock::new(),
+            requests: OnceLock::new(),
             keeps_sums: AtomicBool::new(false),
         })
     }
@@ -262,6 +266,27 @@ impl DataSet {
         self.totals.get_or_init(|| totals.clone());
     }
 
+    /// Counts the requests of all further blocks. Only the first call has an effect.
+    pub fn count_requests(&self, totals: RequestTotals) {
+        self.requests.get_or_init(|| totals);
+    }
+
+    pub(super) fn request_totals(&self) -> Option<&RequestTotals> {
+        self.requests.get()
+    }
+
+    /// Returns the counts of [`Self::count_requests`], from the moment on when all files that are
+    /// followed have been read to their ends for the first time. Before it, a monitoring system would
+    /// take the requests of days for those of a few seconds.
+    pub fn request_counts(&self) -> Option<Vec<(RequestGroup, RequestCounts)>> {
+        let totals = self.requests.get()?;
+        let is_current = || {
+            let sources = self.sources();
+            !sources.is_empty() && sources.iter().all(|source| source.is_current())
+        };
+        totals.have_reached_present(is_current).then(|| totals.groups())
+    }
+
     /// Takes the data set out of the total of [`Self::count_in`], because it is being dropped: its
     /// memory is freed as soon as its threads have noticed.
     pub fn leave_total(&self) {
@@ -354,7 +379,7 @@ impl DataSet {
     }
 
     fn append_next(&self, block: ParsedBlock) {
-        let ParsedBlock { source, offset_end, counts, is_live, segments } = block;
+        let ParsedBlock { source, offset_end, counts, requests, is_live, segments } = block;
         // A source that was cancelled does not grow.
         match segments.filter(|_| !source.has_gap() && !source.is_cancelled()) {
             Some(segments) => {
@@ -370,6 +395,9 @@ impl DataSet {
                 let bytes = source.count(&counts, offset_end);
                 if let Some(totals) = self.totals.get() {
                     totals.add(bytes, &counts);
+                }
+                if let Some(totals) = self.requests.get() {
+                    totals.add(&requests);
                 }
                 for segment in segments {
                     self.policy.append(segment, is_live, &self.subscribers);

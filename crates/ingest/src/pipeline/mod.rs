@@ -7,6 +7,8 @@ mod product;
 mod read_totals;
 mod records;
 mod reorder;
+mod request_tally;
+mod request_totals;
 mod retention;
 mod stage_times;
 mod stored;
@@ -19,6 +21,7 @@ pub use read_totals::ReadTotals;
 pub use records::{
     BlockStart, FormatMap, FoundRecord, LineSink, LogLine, LogLines, Records, VisitedBlock,
 };
+pub use request_totals::{RequestGroup, RequestTotals, RequestsBy, RequestsByError};
 pub use retention::{MachineClock, Retention, WindowReach};
 pub use stage_times::StageTimes;
 pub use subscribers::OrderedSegments;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weir_core::PendingSegment;
+use weir_core::{PendingSegment, RequestCounts};
 
 use crate::progress::{BlockCounts, SourceProgress};
 
@@ -13,6 +13,8 @@ pub(super) struct ParsedBlock {
     pub(super) source: Arc<SourceProgress>,
     pub(super) offset_end: u64,
     pub(super) counts: BlockCounts,
+    /// Its requests by group, if they are counted.
+    pub(super) requests: Vec<RequestCounts>,
     /// Whether its lines had just been written.
     pub(super) is_live: bool,
     /// A segment for each format of its lines; `None` if the block was dropped because its source

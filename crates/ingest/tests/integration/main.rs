@@ -13,6 +13,7 @@ mod oracle;
 mod ordered;
 mod packed;
 mod records;
+mod request_totals;
 mod side_by_side;
 mod sources;
 mod state;

@@ -163,6 +163,15 @@ metrics! {
     SOURCE_UNPARSED: Counter "weir_source_unparsed_lines" ["number", "source"]
         "Lines of such a source that do not match its format.";
 
+    REQUESTS: Counter "weir_requests" ["method", "status"]
+        "Requests in the log that is served, by method (other for all but those of RFC 9110 and PATCH) and class of \
+         the status (other for none). With --metrics-by they have a label for the field too.";
+    RESPONSE_BYTES: Counter "weir_response_bytes" []
+        "Bytes of the responses to these requests, as far as the log has them. With --metrics-by by that field too.";
+    REQUEST_DURATION: Histogram "weir_request_duration_seconds" []
+        "Durations of these requests, if the log has them in a known unit: the field request_time. With --metrics-by \
+         by that field too.";
+
     FEED_CONNECTIONS: Gauge "weir_feed_connections" ["listener"]
         "Open connections of senders.";
     FEED_ACCEPTED: Counter "weir_feed_accepted_connections" ["listener"]

@@ -2,11 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use weir_core::{REQUEST_METHODS, STATUS_CLASSES};
+use weir_ingest::RequestTotals;
+
 use super::metric::{Metric, MetricKind};
 
 /// The most series of one metric. Label values come from configurations and files, and a collector
 /// of metrics keeps every series for weeks.
 pub(super) const SERIES_MAX: usize = 1_000;
+
+/// The most series of a metric of requests with a label that the operator has chosen: its values have
+/// a limit of their own, and two more stand for the others and for none.
+const LABELLED_SERIES_MAX: usize =
+    (RequestTotals::VALUES_MAX + 2) * REQUEST_METHODS.len() * STATUS_CLASSES.len();
 
 /// The values of all metrics at one moment, ordered by name.
 #[derive(Debug, Default)]
@@ -18,6 +26,8 @@ pub struct Scrape {
 #[derive(Debug)]
 pub(super) struct Family {
     pub(super) metric: &'static Metric,
+    /// A label that every series has before those of the metric.
+    pub(super) label: Option<String>,
     pub(super) points: BTreeMap<Vec<String>, Point>,
 }
 
@@ -56,12 +66,24 @@ pub struct Exemplar {
 impl Scrape {
     /// Adds to a counter or a gauge. Numbers of the same series are summed.
     pub fn add(&mut self, metric: &'static Metric, labels: &[&str], number: u64) {
-        self.put(metric, labels, Point::Integer(number));
+        self.add_with(metric, None, labels, number);
+    }
+
+    /// Like [`Self::add`], with a label that is not one of the metric, and its value. All series of a
+    /// metric have it or none.
+    pub(crate) fn add_with(
+        &mut self,
+        metric: &'static Metric,
+        label: Option<(&str, &str)>,
+        labels: &[&str],
+        number: u64,
+    ) {
+        self.put(metric, label, labels, Point::Integer(number));
     }
 
     /// Like [`Self::add`], for a floating-point number.
     pub fn add_float(&mut self, metric: &'static Metric, labels: &[&str], number: f64) {
-        self.put(metric, labels, Point::Float(number));
+        self.put(metric, None, labels, Point::Float(number));
     }
 
     /// Adds to a histogram. Histograms of the same series must have the same bounds.
@@ -71,10 +93,27 @@ impl Scrape {
         labels: &[&str],
         histogram: HistogramPoint,
     ) {
-        self.put(metric, labels, Point::Histogram(histogram));
+        self.add_histogram_with(metric, None, labels, histogram);
     }
 
-    fn put(&mut self, metric: &'static Metric, labels: &[&str], point: Point) {
+    /// Like [`Self::add_histogram`], with a label as in [`Self::add_with`].
+    pub(crate) fn add_histogram_with(
+        &mut self,
+        metric: &'static Metric,
+        label: Option<(&str, &str)>,
+        labels: &[&str],
+        histogram: HistogramPoint,
+    ) {
+        self.put(metric, label, labels, Point::Histogram(histogram));
+    }
+
+    fn put(
+        &mut self,
+        metric: &'static Metric,
+        label: Option<(&str, &str)>,
+        labels: &[&str],
+        point: Point,
+    ) {
         debug_assert_eq!(metric.labels.len(), labels.len(), "{}", metric.name);
         debug_assert_eq!(
             metric.kind == MetricKind::Histogram,
@@ -82,12 +121,17 @@ impl Scrape {
             "{}",
             metric.name
         );
-        let family = || Family { metric, points: BTreeMap::new() };
-        let points = &mut self.families.entry(metric.name).or_insert_with(family).points;
-        let labels: Vec<String> = labels.iter().map(|label| (*label).to_owned()).collect();
+        let name = label.map(|(name, _)| name);
+        let family = || Family { metric, label: name.map(str::to_owned), points: BTreeMap::new() };
+        let family = self.families.entry(metric.name).or_insert_with(family);
+        debug_assert_eq!(family.label.as_deref(), name, "{}", metric.name);
+        let series_max = if name.is_some() { LABELLED_SERIES_MAX } else { SERIES_MAX };
+        let points = &mut family.points;
+        let values = label.iter().map(|(_, value)| value).chain(labels);
+        let labels: Vec<String> = values.map(|value| (*value).to_owned()).collect();
         if let Some(before) = points.get_mut(&labels) {
             before.add(&point);
-        } else if points.len() < SERIES_MAX {
+        } else if points.len() < series_max {
             points.insert(labels, point);
         }
     }

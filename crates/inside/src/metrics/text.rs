@@ -48,8 +48,8 @@ fn push_family(text: &mut String, family: &Family, format: TextFormat) -> fmt::R
     let metric = family.metric;
     push_head(text, metric, format)?;
     for (values, point) in &family.points {
-        let labels: Vec<_> =
-            metric.labels.iter().copied().zip(values.iter().map(String::as_str)).collect();
+        let names = family.label.as_deref().into_iter().chain(metric.labels.iter().copied());
+        let labels: Vec<_> = names.zip(values.iter().map(String::as_str)).collect();
         let name = metric.full_name();
         let written = match point {
             Point::Histogram(histogram) => push_histogram(text, metric, &labels, histogram, format),

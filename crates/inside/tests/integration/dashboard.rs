@@ -1,4 +1,4 @@
-//! Tests that all metrics in `docs/grafana-dashboard.json` exist.
+//! Tests that all metrics in the dashboards of `docs` exist.
 
 use std::collections::BTreeSet;
 
@@ -6,6 +6,13 @@ use serde_json::Value;
 use weir_inside::{METRICS, MetricKind};
 
 use crate::documentation::read;
+
+/// The dashboards: of the program and of the requests in a log.
+const DASHBOARDS: [&str; 2] = ["grafana-dashboard.json", "grafana-requests.json"];
+
+fn dashboard(name: &str) -> Value {
+    serde_json::from_str(&read(name)).expect("JSON")
+}
 
 /// The names of all samples.
 fn samples() -> BTreeSet<String> {
@@ -30,11 +37,14 @@ fn expressions<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
 }
 
 #[test]
-fn the_dashboard_asks_for_metrics_that_exist() {
-    let dashboard: Value = serde_json::from_str(&read("grafana-dashboard.json")).expect("JSON");
+fn the_dashboards_ask_for_metrics_that_exist() {
+    let dashboards = DASHBOARDS.map(dashboard);
     let mut found = Vec::new();
-    expressions(&dashboard, &mut found);
-    assert!(found.len() >= 10, "{found:?}");
+    for dashboard in &dashboards {
+        let before = found.len();
+        expressions(dashboard, &mut found);
+        assert!(found.len() >= before + 10, "{found:?}");
+    }
     let samples = samples();
     for expression in found {
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -50,15 +60,16 @@ fn the_dashboard_asks_for_metrics_that_exist() {
 
 #[test]
 fn panels_do_not_overlap() {
-    let dashboard: Value = serde_json::from_str(&read("grafana-dashboard.json")).expect("JSON");
-    let mut taken = BTreeSet::new();
-    for panel in dashboard["panels"].as_array().expect("panels") {
-        let side = |name: &str| panel["gridPos"][name].as_u64().expect("a number");
-        let (x, y) = (side("x"), side("y"));
-        assert!(x + side("w") <= 24, "{}", panel["title"]);
-        for column in x..x + side("w") {
-            for row in y..y + side("h") {
-                assert!(taken.insert((column, row)), "{}", panel["title"]);
+    for dashboard in DASHBOARDS.map(dashboard) {
+        let mut taken = BTreeSet::new();
+        for panel in dashboard["panels"].as_array().expect("panels") {
+            let side = |name: &str| panel["gridPos"][name].as_u64().expect("a number");
+            let (x, y) = (side("x"), side("y"));
+            assert!(x + side("w") <= 24, "{}", panel["title"]);
+            for column in x..x + side("w") {
+                for row in y..y + side("h") {
+                    assert!(taken.insert((column, row)), "{}", panel["title"]);
+                }
             }
         }
     }

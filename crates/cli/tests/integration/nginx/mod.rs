@@ -23,7 +23,7 @@ use crate::support::text;
 const TIMEOUT: Duration = Duration::from_secs(180);
 
 /// nginx with a configuration in this folder. It is stopped when the test ends.
-struct Nginx<'a> {
+pub(crate) struct Nginx<'a> {
     folder: &'a Path,
     process: Child,
     /// The socket of its server. A port that is free now could be in use when nginx binds it.
@@ -32,7 +32,7 @@ struct Nginx<'a> {
 
 impl<'a> Nginx<'a> {
     /// Starts nginx with these lines of `http`, and these of its only server.
-    fn new(folder: &'a Path, http: &str, server: &str) -> Self {
+    pub(crate) fn new(folder: &'a Path, http: &str, server: &str) -> Self {
         Self::try_new(folder, http, server)
             .unwrap_or_else(|errors| panic!("nginx does not start: {errors}"))
     }
@@ -70,7 +70,7 @@ impl<'a> Nginx<'a> {
     }
 
     /// A connection to its server.
-    fn connect(&self) -> UnixStream {
+    pub(crate) fn connect(&self) -> UnixStream {
         UnixStream::connect(&self.socket).expect("nginx listens")
     }
 
@@ -102,7 +102,7 @@ impl Drop for Nginx<'_> {
 }
 
 /// Reads a response with its body.
-fn read_response(responses: &mut impl BufRead) {
+pub(crate) fn read_response(responses: &mut impl BufRead) {
     let (mut length, mut header) = (0, String::new());
     while header != "\r\n" {
         header.clear();
