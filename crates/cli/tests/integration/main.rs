@@ -61,6 +61,7 @@ mod rotated_sets;
 mod rule_cases;
 mod rule_extremes;
 mod rules;
+mod running;
 mod same_format;
 mod saved;
 mod schema;
