@@ -208,8 +208,10 @@ impl DataSet {
 
     /// A source that another process has read, and that goes on under this name; each once.
     pub(super) fn take_restored(&self, name: &str) -> Option<Arc<SourceProgress>> {
-        let all = self.all_sources();
-        all.into_iter().find(|source| source.name() == name && source.resume())
+        let sources = self.sources.read();
+        // They come first. Thousands of files may be opened, so the others are not looked at.
+        let mut restored = sources.iter().take_while(|source| source.is_restored());
+        restored.find(|source| source.name() == name && source.resume()).cloned()
     }
 
     /// Cancels every source that has not ended.
