@@ -9,6 +9,7 @@ use weir_sync::Lock;
 use super::held::write_held;
 use super::input;
 use super::mode::{Mode, restore, set_raw};
+use super::signals::{stop_group, stop_process};
 
 /// Switches to the second screen of the terminal and hides the cursor.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
@@ -59,6 +60,18 @@ impl FullScreen {
         write(ENTER);
     }
 
+    /// Asks the programs of this job to stop, as Ctrl-Z does on a terminal that edits lines.
+    pub(crate) fn ask_to_stop(&self) {
+        stop_group();
+    }
+
+    /// Gives the terminal back, stops, and takes the terminal again when the program is continued.
+    pub(crate) fn stop(&mut self) {
+        leave();
+        stop_process();
+        self.enter_again();
+    }
+
     /// Whether the terminal passes each key at once.
     pub(crate) fn has_keys(&self) -> bool {
         self.has_keys
@@ -72,7 +85,7 @@ impl Drop for FullScreen {
 }
 
 /// Restores the terminal, if it was taken.
-pub(crate) fn leave() {
+fn leave() {
     let mut is_taken = IS_TAKEN.lock();
     if !std::mem::take(&mut *is_taken) {
         return;

@@ -10,12 +10,12 @@ mod mode;
 mod picture;
 mod signals;
 
-pub(crate) use console::{FullScreen, leave};
+pub(crate) use console::FullScreen;
 pub(crate) use held::{hold, last_held};
 pub(crate) use key::Key;
 pub(crate) use keyboard::Keyboard;
 pub(crate) use picture::Picture;
-pub(crate) use signals::{TerminalEvent, TerminalSignals, suspend};
+pub(crate) use signals::{TerminalEvent, TerminalSignals};
 
 /// The size of a terminal, in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,16 +1,22 @@
 //! The signals about the terminal.
 
 #[cfg(unix)]
-pub(crate) use self::unix::{TerminalSignals, suspend};
+pub(crate) use self::unix::TerminalSignals;
+#[cfg(unix)]
+pub(super) use self::unix::{stop_group, stop_process};
 
 #[cfg(not(unix))]
-pub(crate) use self::other::{TerminalSignals, suspend};
+pub(crate) use self::other::TerminalSignals;
+#[cfg(not(unix))]
+pub(super) use self::other::{stop_group, stop_process};
 
 /// What happened to the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TerminalEvent {
     /// It has another size.
     Resized,
+    /// The program was asked to stop, and to give the terminal back before.
+    Stopping,
     /// The program may use it again, after it was stopped.
     Continued,
     /// It is gone.
@@ -21,7 +27,10 @@ pub(crate) enum TerminalEvent {
 mod unix {
     use std::io;
 
-    use rustix::process::{Signal as SignalNumber, kill_current_process_group};
+    use rustix::process::{
+        Signal as SignalNumber, getpgrp, getpid, getppid, getsid, kill_current_process_group,
+        kill_process,
+    };
     use tokio::signal::unix::{Signal, SignalKind, signal};
 
     use super::TerminalEvent;
@@ -30,6 +39,7 @@ mod unix {
     #[derive(Debug)]
     pub(crate) struct TerminalSignals {
         resized: Signal,
+        stopping: Signal,
         continued: Signal,
         closed: Signal,
     }
@@ -39,6 +49,7 @@ mod unix {
         pub(crate) fn new() -> io::Result<Self> {
             Ok(Self {
                 resized: signal(SignalKind::window_change())?,
+                stopping: signal(SignalKind::from_raw(SignalNumber::TSTP.as_raw()))?,
                 continued: signal(SignalKind::from_raw(SignalNumber::CONT.as_raw()))?,
                 closed: signal(SignalKind::hangup())?,
             })
@@ -48,15 +59,35 @@ mod unix {
         pub(crate) async fn next(&mut self) -> TerminalEvent {
             tokio::select! {
                 _ = self.resized.recv() => TerminalEvent::Resized,
+                _ = self.stopping.recv() => TerminalEvent::Stopping,
                 _ = self.continued.recv() => TerminalEvent::Continued,
                 _ = self.closed.recv() => TerminalEvent::Closed,
             }
         }
     }
 
-    /// Stops the programs of this job, as the terminal does for Ctrl-Z.
-    pub(crate) fn suspend() -> io::Result<()> {
-        Ok(kill_current_process_group(SignalNumber::TSTP)?)
+    /// Asks the programs of this job to stop, as the terminal does for Ctrl-Z. This program gets
+    /// [`TerminalEvent::Stopping`].
+    pub(crate) fn stop_group() {
+        if can_be_continued() {
+            // A program that cannot be asked goes on.
+            let _ = kill_current_process_group(SignalNumber::TSTP);
+        }
+    }
+
+    /// Stops this program. Returns when it is continued.
+    pub(crate) fn stop_process() {
+        if can_be_continued() {
+            let _ = kill_process(getpid(), SignalNumber::STOP);
+        }
+    }
+
+    /// Whether a shell may continue this job. The job of the first process of a session has none:
+    /// for such a job, the system discards the signal that asks to stop.
+    fn can_be_continued() -> bool {
+        let session = getsid(None).ok();
+        let of_parent = getppid().and_then(|parent| getsid(Some(parent)).ok());
+        session.is_some() && of_parent == session && session != Some(getpgrp())
     }
 }
 
@@ -80,7 +111,7 @@ mod other {
         }
     }
 
-    pub(crate) fn suspend() -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
+    pub(crate) fn stop_group() {}
+
+    pub(crate) fn stop_process() {}
 }

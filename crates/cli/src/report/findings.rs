@@ -51,7 +51,7 @@ pub(crate) fn check_fields(
 }
 
 /// Returns the names of the fields of all formats, without repetition.
-fn field_names(formats: &[Arc<Format>]) -> Vec<String> {
+pub(crate) fn field_names(formats: &[Arc<Format>]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for format in formats {
         let known = format.fields().iter().map(|field| field.name().to_owned());

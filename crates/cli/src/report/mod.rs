@@ -20,7 +20,7 @@ use weir_query::{
 use weir_view::{IncompleteSource, KindCount, Report, ReportSource};
 
 pub(crate) use arguments::ReportArguments;
-pub(crate) use findings::truncated;
+pub(crate) use findings::{field_names, truncated};
 
 use crate::messages::say_all;
 use crate::options::OutputKind;

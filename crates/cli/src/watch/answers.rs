@@ -2,9 +2,12 @@
 
 use weir_ingest::SourceSnapshot;
 use weir_query::Answer;
-use weir_view::{KindCount, Report};
+use weir_view::{BlocksReport, KindCount, LinesAnswer, Report};
 
-use crate::display::fields_with_values;
+use super::question::{About, LinesOf, Question, Selection};
+
+/// A report with the state of its sources.
+pub(super) type ReportAnswer = Box<Answer<SourceSnapshot>>;
 
 /// The last answers. Those to earlier questions stay on the screen until a newer one is there.
 #[derive(Debug, Default)]
@@ -12,23 +15,57 @@ pub(super) struct Answers {
     /// The number of the last question that was answered, or refused.
     pub(super) number: u64,
     /// The last report; `None` before the first.
-    pub(super) report: Option<Box<Answer<SourceSnapshot>>>,
+    pub(super) report: Option<ReportAnswer>,
+    /// The names of the fields of the log.
+    pub(super) fields: Vec<String>,
+    /// The last story of a client.
+    pub(super) story: Option<Story>,
+    /// The last lines, with the question that they answer.
+    pub(super) lines: Option<(Question, LinesAnswer)>,
+    /// The last blocks, with the question. `None` if the log has none beside requests.
+    pub(super) blocks: Option<(Question, Option<BlocksReport>)>,
     /// Why the last question has no answer.
     pub(super) refusal: Option<String>,
+}
+
+/// What a client did.
+#[derive(Debug)]
+pub(super) struct Story {
+    /// The condition that selects the client.
+    pub(super) condition: String,
+    pub(super) report: ReportAnswer,
+    /// Its blocks, each as a sentence.
+    pub(super) blocks: Vec<String>,
 }
 
 /// An answer to a question, or the reason why there is none.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) number: u64,
-    pub(super) content: Result<Box<Answer<SourceSnapshot>>, String>,
+    pub(super) question: Question,
+    pub(super) content: Result<Content, String>,
+}
+
+/// An answer.
+#[derive(Debug)]
+pub(super) enum Content {
+    Overview { report: ReportAnswer, fields: Vec<String> },
+    Story(Story),
+    Lines(LinesAnswer),
+    Blocks(Option<BlocksReport>),
 }
 
 impl Answers {
-    pub(super) fn take(&mut self, Reply { number, content }: Reply) {
+    pub(super) fn take(&mut self, Reply { number, question, content }: Reply) {
         self.number = number;
+        self.refusal = None;
         match content {
-            Ok(answer) => (self.report, self.refusal) = (Some(answer), None),
+            Ok(Content::Overview { report, fields }) => {
+                (self.report, self.fields) = (Some(report), fields);
+            }
+            Ok(Content::Story(story)) => self.story = Some(story),
+            Ok(Content::Lines(lines)) => self.lines = Some((question, lines)),
+            Ok(Content::Blocks(blocks)) => self.blocks = Some((question, blocks)),
             Err(refusal) => self.refusal = Some(refusal),
         }
     }
@@ -41,9 +78,24 @@ impl Answers {
         self.report.as_ref().map_or(&[], |answer| &answer.sources)
     }
 
-    /// The fields that have a list, in the order of the lists.
-    pub(super) fn lists(&self) -> Vec<&str> {
-        self.report().map(fields_with_values).unwrap_or_default()
+    /// The story of the client that a condition selects, if it is known yet.
+    pub(super) fn story_of(&self, condition: &str) -> Option<&Story> {
+        self.story.as_ref().filter(|story| story.condition == condition)
+    }
+
+    /// The last lines, if they are those of the same records, in whatever place.
+    pub(super) fn lines_of(&self, of: &LinesOf, selection: &Selection) -> Option<&LinesAnswer> {
+        let (asked, lines) = self.lines.as_ref()?;
+        let About::Lines { of: answered, .. } = &asked.about else { return None };
+        let is_same =
+            answered == of && (of != &LinesOf::Selection || asked.selection == *selection);
+        is_same.then_some(lines)
+    }
+
+    /// The last blocks, if they are those of this selection.
+    pub(super) fn blocks_of(&self, selection: &Selection) -> Option<&Option<BlocksReport>> {
+        let (asked, blocks) = self.blocks.as_ref()?;
+        (asked.selection == *selection).then_some(blocks)
     }
 
     /// The kinds of records that there are, in the order of their keys.

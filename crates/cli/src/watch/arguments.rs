@@ -65,7 +65,10 @@ Keys:
   arrows, hjkl, Tab    move in a list, and between the chart and the lists
   Enter                drill down: into a client, or a value, or a part of the chart
   = ! Backspace        include a value, exclude it, drop the last condition
-  Esc                  back
+  /                    type the filter; Tab completes it
   + - 0                zoom in, out, and to the whole time
+  o b                  the lines of the log; what tripped the rules
   1 2 3                the kinds of records
+  f                    freeze what is followed, and go on
+  Esc                  back
   ?                    help";

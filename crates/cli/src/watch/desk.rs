@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::Sender;
 use weir_ingest::DataSet;
-use weir_query::{Evaluator, ParsedQuery, log_zone};
 use weir_sync::{Condition, Lock};
 
 use super::answers::Reply;
+use super::clerk::Clerk;
 use super::question::Question;
 
 /// The least time between two answers to one question. A person cannot read more.
@@ -53,13 +53,13 @@ impl Desk {
         replies: Sender<Reply>,
     ) -> std::io::Result<()> {
         let desk = self.clone();
-        let clerk = Clerk { data, jobs, evaluator: None };
+        let clerk = Clerk::new(data, jobs);
         let thread = std::thread::Builder::new().name("answers".to_owned());
         thread.spawn(move || desk.answer(clerk, &replies)).map(drop)
     }
 
     fn answer(&self, mut clerk: Clerk, replies: &Sender<Reply>) {
-        let version = clerk.data.version();
+        let version = clerk.version();
         let (mut answered, mut seen) = (0, None);
         let mut next = Instant::now();
         loop {
@@ -76,7 +76,7 @@ impl Desk {
             let Some(content) = content.transpose() else { continue };
             next = started + AGAIN_MIN.max(started.elapsed() * 4);
             (answered, seen) = (number, Some(now));
-            if replies.blocking_send(Reply { number, content }).is_err() {
+            if replies.blocking_send(Reply { number, question, content }).is_err() {
                 return;
             }
         }
@@ -95,45 +95,5 @@ impl Desk {
             }
             newest = self.is_new.wait(newest);
         }
-    }
-}
-
-/// Computes answers.
-struct Clerk {
-    data: Arc<DataSet>,
-    jobs: usize,
-    /// The evaluator of the last query, which makes the next answer cheap.
-    evaluator: Option<Evaluator<DataSet>>,
-}
-
-type Content = Box<weir_query::Answer<weir_ingest::SourceSnapshot>>;
-
-impl Clerk {
-    /// Answers a question. Returns `None` if it was abandoned.
-    fn answer(
-        &mut self,
-        question: &Question,
-        is_abandoned: &AtomicBool,
-    ) -> Result<Option<Content>, String> {
-        let query = self.checked(question)?;
-        let jobs = self.jobs;
-        let evaluator = match self.evaluator.take() {
-            Some(evaluator) if *evaluator.query() == query => Ok(evaluator),
-            Some(evaluator) => evaluator.change(query),
-            None => Evaluator::new(self.data.clone(), query, jobs),
-        };
-        let evaluator = evaluator.map_err(|error| error.to_string())?;
-        let answer = self.evaluator.insert(evaluator).answer(is_abandoned);
-        Ok(answer.map(Box::new))
-    }
-
-    /// The query of a question, with its times in the zone of the log.
-    fn checked(&self, question: &Question) -> Result<ParsedQuery, String> {
-        let query = question.query()?;
-        let formats = self.data.formats();
-        // Fields first, because the message about an unknown field lists the fields of the log.
-        query.check_fields(formats.iter().map(Arc::as_ref)).map_err(|error| error.to_string())?;
-        let values = self.data.values();
-        query.check(&values, &|| log_zone(&values)).map_err(|error| error.to_string())
     }
 }

@@ -13,8 +13,7 @@ use super::question::Question;
 use super::reading::Log;
 use super::state::{State, Step};
 use crate::full_screen::{
-    FullScreen, Key, Keyboard, Picture, Size, TerminalEvent, TerminalSignals, last_held, leave,
-    suspend,
+    FullScreen, Key, Keyboard, Picture, Size, TerminalEvent, TerminalSignals, last_held,
 };
 use crate::outcome::{Exit, Failure, print};
 use crate::serve::shutdown_signal;
@@ -32,8 +31,6 @@ struct Live {
     answers: Answers,
     /// The last question, with its number.
     asked: Option<(u64, Question)>,
-    /// Whether another program has the terminal.
-    is_suspended: bool,
 }
 
 /// Draws until a key or a signal ends it.
@@ -56,7 +53,6 @@ pub(super) async fn run(arguments: &WatchArguments, log: Log) -> Result<Exit, Fa
         state,
         answers: Answers::default(),
         asked: None,
-        is_suspended: false,
     };
     tokio::select! {
         ended = live.draw_until_end(replies, signals) => ended,
@@ -82,17 +78,23 @@ impl Live {
                 key = keyboard.next() => match self.press(key) {
                     Step::Draw => {}
                     Step::Redraw => self.picture.forget(),
-                    Step::Suspend => self.suspend(),
+                    Step::Suspend => self.screen.ask_to_stop(),
                     Step::Quit => return Ok(Exit::Done),
                 },
                 event = signals.next() => match event {
                     // The terminal may have moved what stood on it.
                     TerminalEvent::Resized => self.picture.forget(),
-                    TerminalEvent::Continued => self.resume(),
+                    TerminalEvent::Stopping => {
+                        self.screen.stop();
+                        self.picture.forget();
+                    }
+                    TerminalEvent::Continued => {
+                        self.screen.enter_again();
+                        self.picture.forget();
+                    }
                     TerminalEvent::Closed => return Ok(Exit::Done),
                 },
-                // The system discards the signal to stop if nobody could continue the program.
-                () = tokio::time::sleep(TICK) => if self.is_suspended { self.resume() },
+                () = tokio::time::sleep(TICK) => {}
             }
         }
     }
@@ -109,26 +111,7 @@ impl Live {
         }
     }
 
-    /// Gives the terminal back and stops, until the shell continues the program.
-    fn suspend(&mut self) {
-        leave();
-        // If the program cannot stop, it goes on.
-        match suspend() {
-            Ok(()) => self.is_suspended = true,
-            Err(_) => self.resume(),
-        }
-    }
-
-    fn resume(&mut self) {
-        self.is_suspended = false;
-        self.screen.enter_again();
-        self.picture.forget();
-    }
-
     fn draw(&mut self) -> Result<(), Failure> {
-        if self.is_suspended {
-            return Ok(());
-        }
         let size = Size::of_terminal();
         let asked = self.asked.as_ref().map_or(0, |(number, _)| *number);
         let frame = Frame {

@@ -1,11 +1,12 @@
 //! `weir watch FILE...`: a screen of the terminal to stay in.
 //!
-//! Keys change the [`state`], which asks a [`question`]. The [`desk`] has a thread that answers the
-//! newest question, and [`draw`] makes the lines of the screen from the state and the last answers.
+//! Keys change the [`state`], which asks a [`question`]. The [`desk`] has a thread, the [`clerk`], that
+//! answers the newest question, and [`draw`] makes the lines of the screen from the state and the last answers.
 //! [`live`] is the loop around them; [`reading`] fills the data set meanwhile.
 
 mod answers;
 mod arguments;
+mod clerk;
 mod desk;
 mod draw;
 mod live;

@@ -23,9 +23,34 @@ pub(super) struct ZoomedPeriod {
     pub(super) until: Option<String>,
 }
 
+/// What the screen shows of the records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum About {
+    Overview,
+    /// What a client did, in the whole log. The condition selects it.
+    Story(String),
+    /// Up to `count` lines after the first `from`.
+    Lines {
+        of: LinesOf,
+        from: u64,
+        count: usize,
+    },
+    /// What tripped the rules in force.
+    Blocks,
+}
+
+/// Which lines are shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum LinesOf {
+    Selection,
+    /// Those of a client, in the whole log. The condition selects it.
+    Client(String),
+}
+
 /// A question, which has an answer for each state of the data set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Question {
+    pub(super) about: About,
     pub(super) selection: Selection,
     pub(super) zone: Option<String>,
     pub(super) stack: String,
@@ -55,8 +80,16 @@ impl Question {
     /// # Errors
     /// With a sentence, if a text is not valid.
     pub(super) fn query(&self) -> Result<WrittenQuery, String> {
+        let conditions = match &self.about {
+            About::Story(client) | About::Lines { of: LinesOf::Client(client), .. } => {
+                vec![client.clone()]
+            }
+            About::Overview | About::Lines { .. } | About::Blocks => {
+                self.selection.all_conditions()
+            }
+        };
         let query = Query {
-            conditions: self.selection.all_conditions(),
+            conditions,
             zone: self.zone.clone(),
             top: TOP,
             stack: self.stack.clone(),

@@ -4,12 +4,13 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::num::NonZero;
 use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitStatus};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags, open};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
 
@@ -46,7 +47,8 @@ impl Terminal {
         set_size(&program, size);
         let before = tcgetattr(&program).expect("a mode");
         let side = || program.try_clone().expect("a descriptor");
-        command.stdin(side()).stdout(side()).stderr(side());
+        // A job of its own, so that a signal to its group does not reach the tests.
+        command.stdin(side()).stdout(side()).stderr(side()).process_group(0);
         let child = Served(command.spawn().expect("it starts"));
         let person = File::from(person);
         let written = Arc::new(Mutex::new(Vec::new()));
@@ -126,6 +128,18 @@ impl Terminal {
 
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child.0), signal).expect("it runs");
+    }
+
+    /// Waits until a signal has stopped the program.
+    #[track_caller]
+    pub(crate) fn wait_until_stopped(&self) {
+        let start = Instant::now();
+        let pid = Pid::from_child(&self.child.0);
+        let options = WaitOptions::UNTRACED | WaitOptions::NOHANG;
+        while !waitpid(Some(pid), options).expect("a child").is_some_and(|(_, it)| it.stopped()) {
+            assert!(start.elapsed() < TIMEOUT, "it goes on");
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     #[track_caller]

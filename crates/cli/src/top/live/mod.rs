@@ -12,9 +12,7 @@ use super::keys::{KeyAction, action};
 use super::layout::Frame;
 use super::snapshot::{Program, Snapshot};
 use crate::display::span;
-use crate::full_screen::{
-    FullScreen, Keyboard, Size, TerminalEvent, TerminalSignals, leave, suspend,
-};
+use crate::full_screen::{FullScreen, Keyboard, Size, TerminalEvent, TerminalSignals};
 use crate::outcome::{Exit, Failure, print};
 use crate::serve::shutdown_signal;
 use crate::terminal::{Painter, Screen};
@@ -42,8 +40,6 @@ struct Live {
     failure: Option<String>,
     /// The time of the last answer, or of the end of a pause.
     silent_since: Instant,
-    /// Whether another program has the terminal.
-    is_suspended: bool,
 }
 
 /// Draws until a key or a signal ends it. A program that stops answering does not end it.
@@ -61,7 +57,6 @@ pub(super) async fn run(program: &Program) -> Result<Exit, Failure> {
         snapshot,
         failure: None,
         silent_since: Instant::now(),
-        is_suspended: false,
     };
     tokio::select! {
         ended = live.draw_until_end(answers, signals) => ended,
@@ -83,17 +78,23 @@ impl Live {
                 Some(answer) = answers.recv() => self.receive(answer),
                 key = keyboard.next() => match action(key) {
                     Some(KeyAction::Quit) => return Ok(Exit::Done),
-                    Some(KeyAction::Suspend) => self.suspend(),
+                    Some(KeyAction::Suspend) => self.screen.ask_to_stop(),
                     Some(KeyAction::Control(control)) => self.apply(control),
                     None => {}
                 },
                 event = signals.next() => match event {
                     TerminalEvent::Resized => {}
-                    TerminalEvent::Continued => self.resume(),
+                    TerminalEvent::Stopping => {
+                        self.screen.stop();
+                        self.silent_since = Instant::now();
+                    }
+                    TerminalEvent::Continued => {
+                        self.screen.enter_again();
+                        self.silent_since = Instant::now();
+                    }
                     TerminalEvent::Closed => return Ok(Exit::Done),
                 },
-                // The system discards the signal to stop if nobody could continue the program.
-                () = tokio::time::sleep(TICK) => if self.is_suspended { self.resume() },
+                () = tokio::time::sleep(TICK) => {}
             }
         }
     }
@@ -120,26 +121,7 @@ impl Live {
         }
     }
 
-    /// Gives the terminal back and stops, until the shell continues the program.
-    fn suspend(&mut self) {
-        leave();
-        // If the program cannot stop, it goes on.
-        match suspend() {
-            Ok(()) => self.is_suspended = true,
-            Err(_) => self.screen.enter_again(),
-        }
-    }
-
-    fn resume(&mut self) {
-        self.is_suspended = false;
-        self.screen.enter_again();
-        self.silent_since = Instant::now();
-    }
-
     fn draw(&self) -> Result<(), Failure> {
-        if self.is_suspended {
-            return Ok(());
-        }
         let controls = *self.controls.borrow();
         let notice = self.notice();
         let frame = Frame {

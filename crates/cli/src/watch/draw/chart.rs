@@ -4,8 +4,8 @@ use weir_view::Report;
 
 use super::Frame;
 use crate::display::LocalTime;
-use crate::terminal::{Plot, Style, fit};
-use crate::watch::state::Pane;
+use crate::terminal::{Painter, Plot, Style, fit, width};
+use crate::watch::state::{Pane, Places};
 
 /// Rows of the bars: a part of the height, within bounds.
 fn bar_rows(rows: usize) -> usize {
@@ -13,15 +13,15 @@ fn bar_rows(rows: usize) -> usize {
 }
 
 /// A title, the bars and the axis.
-pub(super) fn lines(frame: &Frame<'_>, report: &Report) -> Vec<String> {
+pub(super) fn lines(frame: &Frame<'_>, report: &Report, places: &Places) -> Vec<String> {
     let Some(histogram) = &report.histogram else { return Vec::new() };
     let (columns, painter) = (frame.size.columns, frame.painter);
     let plot = Plot::new(histogram, columns, bar_rows(frame.size.rows));
-    let has_keys = frame.state.places.pane(frame.answers) == Pane::Chart;
+    let has_keys = places.pane(report) == Pane::Chart;
     let (mut ticks, labels) = plot.axis();
     let mut lines = Vec::new();
     if has_keys {
-        let place = &frame.state.places.chart;
+        let place = &places.chart;
         let bars = plot.buckets.len();
         let at = place.at(bars);
         for bar in place.marked(bars).unwrap_or(at..at + 1) {
@@ -35,9 +35,8 @@ pub(super) fn lines(frame: &Frame<'_>, report: &Report) -> Vec<String> {
     } else {
         // Painted as a whole only if it is not cut.
         let title = plot.title(report.kind, &report.time, painter);
-        let plain =
-            plot.title(report.kind, &report.time, crate::terminal::Painter { colour: false });
-        let is_cut = crate::terminal::width(&plain) > columns;
+        let plain = plot.title(report.kind, &report.time, Painter { colour: false });
+        let is_cut = width(&plain) > columns;
         lines.push(if is_cut { painter.paint(Style::TITLE, &fit(&plain, columns)) } else { title });
     }
     lines.extend(plot.bars(painter));

@@ -55,7 +55,26 @@ fn reading(sources: &[SourceSnapshot]) -> String {
 
 /// The kinds of records, if there are several, and the filter.
 pub(super) fn filter(frame: &Frame<'_>) -> String {
+    let (filter, kinds) = (filter_text(frame), kinds(frame));
+    let style = if has_filter(frame) { Style::TITLE } else { Style::DIM };
+    if kinds.is_empty() {
+        return frame.painter.paint(style, &fit(&filter, frame.size.columns));
+    }
+    let (start, end) = spread(&filter, &kinds, frame.size.columns);
+    frame.painter.paint(style, &start) + &frame.painter.paint(Style::DIM, &end)
+}
+
+fn has_filter(frame: &Frame<'_>) -> bool {
     let selection = &frame.state.selection;
+    !selection.conditions.is_empty() || selection.period.is_some()
+}
+
+/// The filter in words.
+pub(super) fn filter_text(frame: &Frame<'_>) -> String {
+    let selection = &frame.state.selection;
+    if !has_filter(frame) {
+        return "no filter".to_owned();
+    }
     let mut parts = selection.conditions.iter().map(|it| safe(it)).collect::<Vec<_>>();
     if let Some(period) = &selection.period {
         let time =
@@ -65,17 +84,7 @@ pub(super) fn filter(frame: &Frame<'_>) -> String {
             None => format!("from {} on", time(&period.since)),
         });
     }
-    let filter = match &parts[..] {
-        [] => "no filter".to_owned(),
-        parts => format!("filter: {}", parts.join(" and ")),
-    };
-    let kinds = kinds(frame);
-    let style = if parts.is_empty() { Style::DIM } else { Style::TITLE };
-    if kinds.is_empty() {
-        return frame.painter.paint(style, &fit(&filter, frame.size.columns));
-    }
-    let (start, end) = spread(&filter, &kinds, frame.size.columns);
-    frame.painter.paint(style, &start) + &frame.painter.paint(Style::DIM, &end)
+    format!("filter: {}", parts.join(" and "))
 }
 
 /// The kinds with their keys, if there are several.

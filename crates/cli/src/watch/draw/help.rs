@@ -3,19 +3,22 @@
 use crate::full_screen::Size;
 use crate::terminal::{Painter, Style, fit, left, wrap};
 
-const KEYS: [(&str, &str); 14] = [
+const KEYS: [(&str, &str); 17] = [
     ("Tab, Shift-Tab", "the next pane, the one before: the chart and the lists"),
     ("arrows, hjkl", "move in a list or in the chart, and to the pane beside"),
     ("PgUp PgDn g G", "a page, the first, the last"),
-    ("Enter", "include a value of a list; zoom to the chosen part of the chart"),
+    ("Enter", "a client: its story; another value: include it; the chart: zoom"),
     ("= i, ! x", "include a value, exclude it"),
+    ("/", "type the filter; Tab completes fields and values"),
     ("Backspace u", "drop the last condition"),
     ("Space v", "in the chart, mark the start of a part"),
     ("+", "in the chart, zoom in"),
     ("-, 0", "zoom out; to the whole time"),
+    ("o", "the lines of the log"),
+    ("b", "what tripped the rules in force"),
     ("1 2 3", "requests, error-log lines, firewall events: those that there are"),
     ("f", "freeze what is followed, and go on"),
-    ("Esc", "back: undo the last change"),
+    ("Esc", "back: to the page below, or undo the last change"),
     ("Ctrl-L, Ctrl-Z", "draw again; to the shell"),
     ("q, Ctrl-C", "quit"),
 ];

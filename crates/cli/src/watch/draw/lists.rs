@@ -3,9 +3,9 @@
 use weir_view::{EMPTY_VALUE, Report, TopRow};
 
 use super::Frame;
-use crate::display::{at_least, safe, safe_bytes, separated, share, title_of};
+use crate::display::{at_least, fields_with_values, safe, safe_bytes, separated, share, title_of};
 use crate::terminal::{BAR_COLUMNS, Style, bar, fit, fit_middle, left, right, width};
-use crate::watch::state::Pane;
+use crate::watch::state::{Pane, Places};
 
 /// The least width of a list that stands beside another.
 const LIST_COLUMNS_MIN: usize = 36;
@@ -26,15 +26,20 @@ const GAP: usize = 2;
 const SHARE_COLUMNS: usize = 6;
 
 /// The lists in at most `rows` rows: those among which the one with the keys is.
-pub(super) fn lines(frame: &Frame<'_>, report: &Report, rows: usize) -> Vec<String> {
-    let fields = frame.answers.lists();
+pub(super) fn lines(
+    frame: &Frame<'_>,
+    report: &Report,
+    places: &Places,
+    rows: usize,
+) -> Vec<String> {
+    let fields = fields_with_values(report);
     if rows == 0 || fields.is_empty() {
         return Vec::new();
     }
     let across = ((frame.size.columns + GAP) / (LIST_COLUMNS_MIN + GAP)).clamp(1, 3);
     let columns = (frame.size.columns + GAP) / across - GAP;
     let down = (rows / LIST_ROWS_MIN).max(1);
-    let chosen = match frame.state.places.pane(frame.answers) {
+    let chosen = match places.pane(report) {
         Pane::Chart => None,
         Pane::List(field) => Some(field),
     };
@@ -48,7 +53,8 @@ pub(super) fn lines(frame: &Frame<'_>, report: &Report, rows: usize) -> Vec<Stri
         let rows = rows / down + usize::from(row < rows % down);
         let lists = fields.iter().map(|field| {
             let has_keys = chosen.as_deref() == Some(field);
-            list(frame, report, field, (columns, rows, has_keys))
+            let row = has_keys.then(|| places.row(field, report.top[*field].len()));
+            list(frame, report, (field, row), (columns, rows))
         });
         let lists: Vec<Vec<(String, usize)>> = lists.collect();
         lines.extend((0..rows).map(|row| beside(&lists, row, columns)));
@@ -70,27 +76,27 @@ fn beside(lists: &[Vec<(String, usize)>], row: usize, columns: usize) -> String 
     line
 }
 
-/// A list: its title and as many rows as there is room for, each with its width.
+/// A list: its title and as many rows as there is room for, each with its width. A list that has the
+/// keys has a chosen row.
 fn list(
     frame: &Frame<'_>,
     report: &Report,
-    field: &str,
-    (columns, rows, has_keys): (usize, usize, bool),
+    (field, chosen): (&str, Option<usize>),
+    (columns, rows): (usize, usize),
 ) -> Vec<(String, usize)> {
     let painter = frame.painter;
     let all = &report.top[field];
     let room = rows.saturating_sub(1).max(1);
-    let chosen = frame.state.places.row(field, all.len());
-    let first = chosen / room * room;
+    let first = chosen.unwrap_or(0) / room * room;
     let shown = &all[first..all.len().min(first + room)];
     let title = fit(&title(report, field, (first, all.len())), columns);
-    let title_style = if has_keys { Style::SELECTED } else { Style::TITLE };
+    let title_style = if chosen.is_some() { Style::SELECTED } else { Style::TITLE };
     let mut lines = vec![(painter.paint(title_style, &title), width(&title))];
     let count = |row: &TopRow| at_least(row.tally.count, row.value.uncounted_max);
     let count_columns = all.iter().map(|row| width(&count(row))).max().unwrap_or(0);
     let count_max = all.iter().map(|row| row.tally.count).max().unwrap_or(1);
     for (index, row) in shown.iter().enumerate() {
-        let is_chosen = has_keys && first + index == chosen;
+        let is_chosen = chosen == Some(first + index);
         let mut start = format!("{} ", right(&count(row), count_columns));
         if columns >= SHARES_COLUMNS_MIN {
             let share = share(row.tally.count, report.matching);

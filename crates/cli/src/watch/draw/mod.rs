@@ -1,17 +1,23 @@
 //! The lines of the screen, from the state and the last answers. Nothing here changes either.
 
+mod blocks;
 mod chart;
+mod entry;
 mod head;
 mod help;
+mod lines;
 mod lists;
+mod story;
 mod totals;
+
+use weir_view::Report;
 
 use crate::display::safe;
 use crate::full_screen::Size;
 use crate::terminal::{Painter, Style, fit, left, width};
 
 use super::answers::Answers;
-use super::state::{Page, State};
+use super::state::{Page, Places, State};
 
 /// What is drawn.
 pub(super) struct Frame<'a> {
@@ -42,6 +48,9 @@ impl Frame<'_> {
         let Size { rows, .. } = self.size;
         let mut lines = match self.state.page() {
             Some(Page::Help) => help::lines(self.size, self.painter),
+            Some(Page::Story(page)) => story::lines(self, page),
+            Some(Page::Lines(page)) => lines::lines(self, page),
+            Some(Page::Blocks { row }) => blocks::lines(self, *row),
             None => self.overview(),
         };
         let footer_rows = usize::from(rows >= FOOTER_ROWS_MIN);
@@ -55,24 +64,38 @@ impl Frame<'_> {
 
     fn overview(&self) -> Vec<String> {
         let Size { rows, columns } = self.size;
-        let mut lines = vec![head::heading(self), head::filter(self)];
-        if let Some(refusal) = &self.answers.refusal {
-            for line in safe_lines(refusal) {
-                lines.push(self.line(Style::WRONG, &line));
-            }
+        let mut lines = vec![head::heading(self)];
+        match &self.state.entry {
+            Some(entry) => lines.extend(entry::lines(self, entry)),
+            None => lines.push(head::filter(self)),
         }
+        lines.extend(self.refusal());
         let Some(report) = self.answers.report() else {
             lines.push(self.line(Style::DIM, "reading..."));
             return lines;
         };
         let totals_max = if rows >= CHART_ROWS_MIN { 3 } else { 1 };
         lines.extend(totals::lines(report, columns, totals_max, self.painter));
-        if rows >= CHART_ROWS_MIN && columns >= CHART_COLUMNS_MIN {
-            lines.extend(chart::lines(self, report));
-        }
-        let room = rows.saturating_sub(lines.len() + 1);
-        lines.extend(lists::lines(self, report, room));
+        lines.extend(self.panes(report, &self.state.places, lines.len()));
         lines
+    }
+
+    /// The chart, if there is room for it, and the lists, below so many other rows.
+    fn panes(&self, report: &Report, places: &Places, rows_above: usize) -> Vec<String> {
+        let Size { rows, columns } = self.size;
+        let mut lines = Vec::new();
+        if rows >= CHART_ROWS_MIN && columns >= CHART_COLUMNS_MIN {
+            lines.extend(chart::lines(self, report, places));
+        }
+        let room = rows.saturating_sub(rows_above + lines.len() + 1);
+        lines.extend(lists::lines(self, report, places, room));
+        lines
+    }
+
+    /// Why the last question has no answer.
+    fn refusal(&self) -> Vec<String> {
+        let lines = self.answers.refusal.as_deref().map(safe_lines).unwrap_or_default();
+        lines.iter().map(|line| self.line(Style::WRONG, line)).collect()
     }
 
     /// One line of this style, cut to the width of the terminal.
@@ -89,20 +112,35 @@ impl Frame<'_> {
         if !self.has_keys {
             return self.line(Style::DIM, "Ctrl-C quit");
         }
-        let parts = [
-            "q quit",
-            "? help",
-            "Tab next",
-            "Enter drill",
-            "= include",
-            "! exclude",
-            "Esc back",
-            "+ - zoom",
-            "f freeze",
-        ];
+        let parts: &[&str] = match (&self.state.entry, self.state.page()) {
+            (Some(_), _) => &["Enter apply", "Esc cancel", "Tab complete", "Ctrl-U clear"],
+            (None, None) => &[
+                "q quit",
+                "? help",
+                "/ filter",
+                "Tab next",
+                "Enter drill",
+                "Esc back",
+                "+ - zoom",
+                "o lines",
+                "b rules",
+                "= include",
+                "! exclude",
+                "f freeze",
+            ],
+            (None, Some(Page::Help)) => &["q quit", "Esc back"],
+            (None, Some(Page::Story(_))) => {
+                &["q quit", "Esc back", "o lines", "Tab next", "Enter include"]
+            }
+            (None, Some(Page::Lines(_))) => {
+                &["q quit", "Esc back", "PgDn next", "g G ends", "arrows scroll"]
+            }
+            (None, Some(Page::Blocks { .. })) => &["q quit", "Esc back", "arrows scroll"],
+        };
         let mut text = String::new();
         for part in parts {
-            let longer = if text.is_empty() { part.to_owned() } else { format!("{text}  {part}") };
+            let longer =
+                if text.is_empty() { (*part).to_owned() } else { format!("{text}  {part}") };
             if width(&longer) > self.size.columns {
                 break;
             }

@@ -1,25 +1,31 @@
 //! What the keys change: the selection, the place on the screen, and what lies over it.
 
+mod completion;
+mod entry;
+mod pages;
 mod places;
+mod selecting;
 
-use weir_view::RecordKind;
+use weir_view::Report;
 
 use super::WatchArguments;
 use super::answers::Answers;
-use super::question::{Question, Selection, ZoomedPeriod, condition_on};
+use super::question::{About, LinesOf, Question, Selection};
 use crate::full_screen::{Key, Size};
 use crate::outcome::Failure;
-use crate::terminal::shown_buckets;
-pub(super) use places::{ChartPlace, Pane, Places};
-
-/// The rows that a key for a page goes over.
-const PAGE_ROWS: isize = 10;
-
-/// The most selections that can be gone back to.
-const HISTORY_MAX: usize = 100;
+pub(super) use entry::{Entry, EntryStep};
+pub(super) use pages::{LinesPage, Page, StoryPage};
+pub(super) use places::{Pane, Places};
+use selecting::Action;
 
 /// The buckets to ask for beside those that there is room for; the chart joins them.
 const BUCKETS_PER_COLUMN: usize = 6;
+
+/// The rows of the screen beside the lines of a page of lines.
+pub(super) const LINES_MARGIN: usize = 3;
+
+/// The most lines on a screen.
+const LINES_MAX: usize = 500;
 
 /// What follows a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,12 +39,6 @@ pub(super) enum Step {
     Quit,
 }
 
-/// What lies over the overview.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Page {
-    Help,
-}
-
 /// What the keys change.
 #[derive(Debug)]
 pub(super) struct State {
@@ -46,6 +46,8 @@ pub(super) struct State {
     /// The selections before, the last of which is gone back to.
     history: Vec<Selection>,
     pub(super) places: Places,
+    /// The filter that is being typed.
+    pub(super) entry: Option<Entry>,
     /// The pages over the overview, the upmost last.
     pages: Vec<Page>,
     /// Whether answers to the same question are left out, so that nothing moves.
@@ -73,6 +75,7 @@ impl State {
             },
             history: Vec::new(),
             places: Places::default(),
+            entry: None,
             pages: Vec::new(),
             is_frozen: false,
             follows: arguments.follow,
@@ -89,6 +92,7 @@ impl State {
     pub(super) fn question(&self, size: Size) -> Question {
         let columns = size.columns.clamp(20, 500);
         Question {
+            about: self.about(size),
             selection: self.selection.clone(),
             zone: self.zone.clone(),
             stack: self.stack.clone(),
@@ -97,174 +101,133 @@ impl State {
         }
     }
 
+    fn about(&self, size: Size) -> About {
+        // Help needs no answer; the page below it keeps its own.
+        match self.pages.iter().rev().find(|page| !matches!(page, Page::Help)) {
+            None | Some(Page::Help) => About::Overview,
+            Some(Page::Story(story)) => About::Story(story.condition.clone()),
+            Some(Page::Lines(lines)) => {
+                let count = size.rows.saturating_sub(LINES_MARGIN).clamp(1, LINES_MAX);
+                About::Lines { of: lines.of.clone(), from: lines.from, count }
+            }
+            Some(Page::Blocks { .. }) => About::Blocks,
+        }
+    }
+
     /// The page that lies on top; `None` for the overview.
-    pub(super) fn page(&self) -> Option<Page> {
-        self.pages.last().copied()
+    pub(super) fn page(&self) -> Option<&Page> {
+        self.pages.last()
     }
 
     /// Does what a key means.
     pub(super) fn press(&mut self, key: Key, answers: &Answers, size: Size) -> Step {
         self.notice = None;
         match key {
-            Key::Control('c') | Key::Closed | Key::Character('q' | 'Q') => return Step::Quit,
+            Key::Closed => return Step::Quit,
             Key::Control('z') => return Step::Suspend,
             Key::Control('l') => return Step::Redraw,
             _ => {}
         }
-        match self.page() {
-            Some(Page::Help) => drop(self.pages.pop()),
-            None => self.press_overview(key, answers, size),
+        if self.entry.is_some() {
+            self.press_entry(key, answers);
+            return Step::Draw;
+        }
+        match key {
+            Key::Control('c') | Key::Character('q' | 'Q') => return Step::Quit,
+            Key::Character('?') if self.page() != Some(&Page::Help) => self.pages.push(Page::Help),
+            _ => self.press_page(key, answers, size),
         }
         Step::Draw
     }
 
+    fn press_page(&mut self, key: Key, answers: &Answers, size: Size) {
+        match self.pages.last_mut() {
+            Some(Page::Help) => drop(self.pages.pop()),
+            None => self.press_overview(key, answers, size),
+            Some(_) if matches!(key, Key::Escape | Key::Backspace) => drop(self.pages.pop()),
+            Some(Page::Lines(lines)) => {
+                let shown = answers.lines_of(&lines.of, &self.selection);
+                lines.press(key, shown.map_or(0, |lines| lines.total), size);
+            }
+            Some(Page::Blocks { row }) => pages::scroll(row, key, size),
+            Some(Page::Story(story)) => {
+                let Some(told) = answers.story_of(&story.condition) else { return };
+                let report = &told.report.report;
+                if story.places.press(key, report, size) {
+                    return;
+                }
+                match story.action(key, report, size) {
+                    Some(Action::Include(condition)) => {
+                        let client = story.condition.clone();
+                        self.pages.clear();
+                        self.add_conditions(vec![client, condition]);
+                    }
+                    Some(Action::OpenLines(of)) => self.open_lines(of),
+                    Some(Action::Zoom(period)) => {
+                        let client = story.condition.clone();
+                        self.pages.clear();
+                        self.add_conditions(vec![client]);
+                        self.zoom_to(Some(period));
+                    }
+                    Some(Action::Notice(notice)) => self.notice = Some(notice),
+                    Some(Action::Tell(_)) | None => {}
+                }
+            }
+        }
+    }
+
     fn press_overview(&mut self, key: Key, answers: &Answers, size: Size) {
         match key {
-            Key::Character('?') => self.pages.push(Page::Help),
             Key::Escape => self.back(),
             Key::Character('f' | 'F') => self.freeze(),
-            Key::Tab => self.places.go_to_next(answers, 1),
-            Key::BackTab => self.places.go_to_next(answers, -1),
-            Key::Character('/') => self.notice = Some("not there yet".to_owned()),
+            Key::Character('/') => {
+                self.entry = Some(Entry::of_conditions(&self.selection.conditions));
+            }
             Key::Backspace | Key::Character('u') => self.drop_condition(),
             Key::Character('0') => self.zoom_to(None),
             Key::Character('-') => self.zoom_out(),
             Key::Character(digit @ '1'..='3') => self.choose_kind(digit, answers),
-            _ => match self.places.pane(answers) {
-                Pane::Chart => self.press_chart(key, answers, size),
-                Pane::List(field) => self.press_list(key, answers, &field),
-            },
-        }
-    }
-
-    fn press_list(&mut self, key: Key, answers: &Answers, field: &str) {
-        let rows = answers.report().and_then(|report| report.top.get(field));
-        let rows = rows.map_or(&[][..], Vec::as_slice);
-        let mut go = |by: isize| self.places.go_by(field, by, rows.len());
-        match key {
-            Key::Up | Key::Character('k') => go(-1),
-            Key::Down | Key::Character('j') => go(1),
-            Key::PageUp | Key::Control('b') => go(-PAGE_ROWS),
-            Key::PageDown | Key::Character(' ') | Key::Control('f') => go(PAGE_ROWS),
-            Key::Home | Key::Character('g') => go(isize::MIN),
-            Key::End | Key::Character('G') => go(isize::MAX),
-            Key::Left | Key::Character('h') => self.places.go_to_next(answers, -1),
-            Key::Right | Key::Character('l') => self.places.go_to_next(answers, 1),
-            Key::Enter | Key::Character('=' | 'i' | '!' | 'x') => {
-                let is_met = !matches!(key, Key::Character('!' | 'x'));
-                let Some(row) = rows.get(self.places.row(field, rows.len())) else { return };
-                match condition_on(field, &row.value, is_met) {
-                    Some(condition) => self.add_condition(condition),
-                    None => {
-                        let notice =
-                            "these values were counted together; no condition selects them";
-                        self.notice = Some(notice.to_owned());
-                    }
+            Key::Character('o') => self.open_lines(LinesOf::Selection),
+            Key::Character('b') => self.pages.push(Page::Blocks { row: 0 }),
+            _ => {
+                let Some(report) = answers.report() else { return };
+                if !self.places.press(key, report, size) {
+                    self.act(key, report, size);
                 }
             }
-            _ => {}
         }
     }
 
-    fn press_chart(&mut self, key: Key, answers: &Answers, size: Size) {
-        let histogram = answers.report().and_then(|report| report.histogram.as_ref());
-        let Some(histogram) = histogram else { return };
-        let (buckets, _) = shown_buckets(histogram, size.columns);
-        let mut go = |by: isize| self.places.chart.go_by(by, buckets.len());
-        match key {
-            Key::Left | Key::Character('h') => go(-1),
-            Key::Right | Key::Character('l') => go(1),
-            Key::PageUp => go(-PAGE_ROWS),
-            Key::PageDown => go(PAGE_ROWS),
-            Key::Home | Key::Character('g') => go(isize::MIN),
-            Key::End | Key::Character('G') => go(isize::MAX),
-            Key::Down | Key::Character('j') => self.places.go_to_next(answers, 1),
-            Key::Character(' ' | 'v') => self.places.chart.mark(buckets.len()),
-            Key::Enter | Key::Character('+') => {
-                let marked = self.places.chart.marked(buckets.len());
-                let range = match (marked, key) {
-                    (Some(range), _) => range,
-                    (None, Key::Enter) => {
-                        let at = self.places.chart.at(buckets.len());
-                        at..at + 1
-                    }
-                    (None, _) => self.places.chart.around(buckets.len()),
-                };
-                let Some(first) = buckets.get(range.start) else { return };
-                let until = buckets.get(range.end).map(|bucket| bucket.start.clone());
-                // From the first bar to the last is the period that is shown already.
-                let until = until.or_else(|| self.selection.period.clone()?.until);
-                self.zoom_to(Some(ZoomedPeriod { since: first.start.clone(), until }));
+    /// Does what a key means for what is chosen on the overview.
+    fn act(&mut self, key: Key, report: &Report, size: Size) {
+        match selecting::action(&self.places, key, report, (size, &self.selection)) {
+            Some(Action::Include(condition)) => self.add_conditions(vec![condition]),
+            Some(Action::Tell(story)) => self.pages.push(Page::Story(story)),
+            Some(Action::Zoom(period)) => self.zoom_to(Some(period)),
+            Some(Action::OpenLines(of)) => self.open_lines(of),
+            Some(Action::Notice(notice)) => self.notice = Some(notice),
+            None => {}
+        }
+    }
+
+    fn open_lines(&mut self, of: LinesOf) {
+        self.pages.push(Page::Lines(LinesPage { of, from: 0, column: 0 }));
+    }
+
+    fn press_entry(&mut self, key: Key, answers: &Answers) {
+        let Some(entry) = &mut self.entry else { return };
+        if key == Key::Control('c') {
+            self.entry = None;
+            return;
+        }
+        match entry.press(key, answers) {
+            EntryStep::Typing => {}
+            EntryStep::Left => self.entry = None,
+            EntryStep::Entered(text) => {
+                self.entry = None;
+                let conditions = if text.is_empty() { Vec::new() } else { vec![text] };
+                self.select(Selection { conditions, ..self.selection.clone() });
             }
-            _ => {}
-        }
-    }
-
-    fn add_condition(&mut self, condition: String) {
-        if self.selection.conditions.contains(&condition) {
-            self.notice = Some(format!("{condition} is a condition already"));
-            return;
-        }
-        let mut selection = self.selection.clone();
-        selection.conditions.push(condition);
-        self.select(selection);
-    }
-
-    fn drop_condition(&mut self) {
-        let mut selection = self.selection.clone();
-        match selection.conditions.pop() {
-            Some(_) => self.select(selection),
-            None => self.notice = Some("there is no condition to drop".to_owned()),
-        }
-    }
-
-    fn zoom_to(&mut self, period: Option<ZoomedPeriod>) {
-        self.places.chart = ChartPlace::default();
-        self.select(Selection { period, ..self.selection.clone() });
-    }
-
-    /// Goes back to the last period that is not the present one.
-    fn zoom_out(&mut self) {
-        if self.selection.period.is_none() {
-            self.notice = Some("this is the whole time".to_owned());
-            return;
-        }
-        let mut before = self.history.iter().rev().map(|selection| &selection.period);
-        let period = before.find(|period| **period != self.selection.period).cloned();
-        self.zoom_to(period.flatten());
-    }
-
-    fn choose_kind(&mut self, digit: char, answers: &Answers) {
-        let index = digit as usize - '1' as usize;
-        match answers.kinds().get(index) {
-            Some(count) => {
-                let kind: Option<RecordKind> = Some(count.kind);
-                self.places = Places::default();
-                self.select(Selection { kind, ..self.selection.clone() });
-            }
-            None => self.notice = Some("the log has no such kind of records".to_owned()),
-        }
-    }
-
-    /// Changes the selection, which can be undone.
-    fn select(&mut self, selection: Selection) {
-        if selection == self.selection {
-            return;
-        }
-        let before = std::mem::replace(&mut self.selection, selection);
-        if self.history.len() == HISTORY_MAX {
-            self.history.remove(0);
-        }
-        self.history.push(before);
-    }
-
-    fn back(&mut self) {
-        if self.places.chart.unmark() {
-            return;
-        }
-        match self.history.pop() {
-            Some(before) => self.selection = before,
-            None => self.notice = Some("this is where it began; q quits".to_owned()),
         }
     }
 

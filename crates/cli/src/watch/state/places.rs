@@ -3,7 +3,14 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::watch::answers::Answers;
+use weir_view::Report;
+
+use crate::display::fields_with_values;
+use crate::full_screen::{Key, Size};
+use crate::terminal::shown_buckets;
+
+/// The rows or bars that a key for a page goes over.
+const PAGE: isize = 10;
 
 /// A part of the overview that can have the keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +21,7 @@ pub(in crate::watch) enum Pane {
 }
 
 /// The pane that has the keys, and what is chosen in each.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::watch) struct Places {
     /// `None` for the first list.
     pane: Option<Pane>,
@@ -24,7 +31,7 @@ pub(in crate::watch) struct Places {
 }
 
 /// The bar that is chosen in the chart.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::watch) struct ChartPlace {
     /// `None` for the last bar.
     bar: Option<usize>,
@@ -34,8 +41,8 @@ pub(in crate::watch) struct ChartPlace {
 
 impl Places {
     /// The pane that has the keys. Lists that are gone have none.
-    pub(in crate::watch) fn pane(&self, answers: &Answers) -> Pane {
-        let lists = answers.lists();
+    pub(in crate::watch) fn pane(&self, report: &Report) -> Pane {
+        let lists = fields_with_values(report);
         match (&self.pane, lists.first()) {
             (Some(Pane::List(field)), _) if lists.contains(&field.as_str()) => {
                 Pane::List(field.clone())
@@ -46,9 +53,9 @@ impl Places {
     }
 
     /// Gives the keys to the pane that is `by` panes further. The chart is before the lists.
-    pub(in crate::watch) fn go_to_next(&mut self, answers: &Answers, by: isize) {
-        let lists = answers.lists();
-        let index = match self.pane(answers) {
+    fn go_to_next(&mut self, report: &Report, by: isize) {
+        let lists = fields_with_values(report);
+        let index = match self.pane(report) {
             Pane::Chart => 0,
             Pane::List(field) => 1 + lists.iter().position(|list| *list == field).unwrap_or(0),
         };
@@ -64,8 +71,46 @@ impl Places {
         self.rows.get(field).copied().unwrap_or(0).min(rows.saturating_sub(1))
     }
 
+    /// Forgets the chosen bar, because the bars become others.
+    pub(super) fn forget_bar(&mut self) {
+        self.chart = ChartPlace::default();
+    }
+
+    /// Drops the mark in the chart. Returns whether there was one.
+    pub(super) fn unmark(&mut self) -> bool {
+        self.chart.unmark()
+    }
+
+    /// Does what a key means if it only moves. Returns whether it does.
+    pub(super) fn press(&mut self, key: Key, report: &Report, size: Size) -> bool {
+        match (key, self.pane(report)) {
+            (Key::Tab, _) => self.go_to_next(report, 1),
+            (Key::BackTab, _) => self.go_to_next(report, -1),
+            (Key::Down | Key::Character('j'), Pane::Chart) => self.go_to_next(report, 1),
+            (Key::Left | Key::Character('h'), Pane::List(_)) => self.go_to_next(report, -1),
+            (Key::Right | Key::Character('l'), Pane::List(_)) => self.go_to_next(report, 1),
+            (key, Pane::List(field)) => {
+                let rows = report.top.get(&field).map_or(0, Vec::len);
+                let Some(by) = rows_by(key) else { return false };
+                self.go_by(&field, by, rows);
+            }
+            (key, Pane::Chart) => {
+                let Some(histogram) = &report.histogram else { return false };
+                let bars = shown_buckets(histogram, size.columns).0.len();
+                match key {
+                    Key::Character(' ' | 'v') => self.chart.mark(bars),
+                    key => match bars_by(key) {
+                        Some(by) => self.chart.go_by(by, bars),
+                        None => return false,
+                    },
+                }
+            }
+        }
+        true
+    }
+
     /// Chooses the row that is `by` rows further down, or the nearest.
-    pub(in crate::watch) fn go_by(&mut self, field: &str, by: isize, rows: usize) {
+    fn go_by(&mut self, field: &str, by: isize, rows: usize) {
         let row = moved(self.row(field, rows), by, rows);
         self.rows.insert(field.to_owned(), row);
     }
@@ -91,12 +136,12 @@ impl ChartPlace {
         start..start + length
     }
 
-    pub(super) fn go_by(&mut self, by: isize, bars: usize) {
+    fn go_by(&mut self, by: isize, bars: usize) {
         self.bar = Some(moved(self.at(bars), by, bars));
     }
 
     /// Sets the mark, or drops it.
-    pub(super) fn mark(&mut self, bars: usize) {
+    fn mark(&mut self, bars: usize) {
         self.mark = match self.mark {
             Some(_) => None,
             None => Some(self.at(bars)),
@@ -104,9 +149,35 @@ impl ChartPlace {
     }
 
     /// Drops the mark. Returns whether there was one.
-    pub(super) fn unmark(&mut self) -> bool {
+    fn unmark(&mut self) -> bool {
         self.mark.take().is_some()
     }
+}
+
+/// By how many rows a key goes down in a list.
+fn rows_by(key: Key) -> Option<isize> {
+    Some(match key {
+        Key::Up | Key::Character('k') => -1,
+        Key::Down | Key::Character('j') => 1,
+        Key::PageUp | Key::Control('b') => -PAGE,
+        Key::PageDown | Key::Control('f') | Key::Character(' ') => PAGE,
+        Key::Home | Key::Character('g') => isize::MIN,
+        Key::End | Key::Character('G') => isize::MAX,
+        _ => return None,
+    })
+}
+
+/// By how many bars a key goes to the right in the chart.
+fn bars_by(key: Key) -> Option<isize> {
+    Some(match key {
+        Key::Left | Key::Character('h') => -1,
+        Key::Right | Key::Character('l') => 1,
+        Key::PageUp | Key::Control('b') => -PAGE,
+        Key::PageDown | Key::Control('f') => PAGE,
+        Key::Home | Key::Character('g') => isize::MIN,
+        Key::End | Key::Character('G') => isize::MAX,
+        _ => return None,
+    })
 }
 
 fn moved(from: usize, by: isize, count: usize) -> usize {
