@@ -284,9 +284,18 @@ fn line_length(lines: &[u8]) -> usize {
 
 /// The offset of the next line that begins a record with a text of a FastCGI server.
 fn next_record(lines: &[u8]) -> Option<usize> {
-    memmem::find_iter(lines, FASTCGI)
-        .map(|at| memrchr(b'\n', &lines[..at]).map_or(0, |line_feed| line_feed + 1))
-        .find(|start| begins_record(&lines[*start..]))
+    let message = memmem::Finder::new(FASTCGI);
+    let mut line_start = 0;
+    loop {
+        let rest = &lines[line_start..];
+        let found = message.find(rest)?;
+        let start = line_start + memrchr(b'\n', &rest[..found]).map_or(0, |at| at + 1);
+        if begins_record(&lines[start..]) {
+            return Some(start);
+        }
+        // A line may have the message many times.
+        line_start += found + memchr(b'\n', &rest[found..])? + 1;
+    }
 }
 
 /// Whether a line begins a record with a text of a FastCGI server.

@@ -73,6 +73,21 @@ fn lines_without_an_end_within_the_limit_stay() {
     assert_eq!(record_length(long.as_bytes(), false), Some(long.len() - END.len() - 2));
 }
 
+/// A megabyte of messages in one line is looked at once, and not again from its start for each.
+#[test]
+fn a_line_with_many_messages_takes_no_longer_than_others() {
+    let long = |text: &str| format!("{HEAD}a\nx{}\n", text.repeat(4_000_000 / text.len()));
+    let time = |text: &str| {
+        let log = long(text);
+        let begun = std::time::Instant::now();
+        assert_eq!(joined(&log).len(), 2);
+        begun.elapsed()
+    };
+    let (many, none) = (time(FASTCGI), time(&FASTCGI.replace('"', "'")));
+    // Some 160,000 messages: from its start for each, it would take 10,000 times as long.
+    assert!(many < none * 100 + std::time::Duration::from_millis(500), "{many:?}, {none:?}");
+}
+
 #[test]
 fn other_logs_are_not_searched() {
     let record = format!("{HEAD}{FASTCGI}a\nb{END}\n");
