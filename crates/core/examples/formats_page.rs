@@ -250,8 +250,9 @@ nginx logs what a FastCGI server writes to its standard error as it is, so a tra
 only the last of them says about which request. In a log that begins as nginx's error log does (one of its first 100
 lines) these lines are one record: in plain, compressed, piped, uploaded and followed files. It counts as one line,
 so the numbers of the lines after it are not those of an editor. Its place is that of its first byte. In fields the
-lines are divided by vertical tabs (U+000B). A followed log shows a record as soon as it has its end. If that does not
-come, the lines wait for a second, and are then lines of their own.
+lines are divided by vertical tabs (U+000B); one that the log itself has in such a record is printed as a line feed.
+A followed log shows a record as soon as it has its end. If that does not come, the lines wait for a second, and are
+then lines of their own.
 
 `weir grep` with a condition or a field selects records, and prints them with all their lines, as does the page.
 `weir grep PATTERN` alone searches lines, as grep does. A rule over whole lines, such as a jail of fail2ban, gets a
