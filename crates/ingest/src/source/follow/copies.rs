@@ -10,17 +10,22 @@ use super::log_file::{LogFile, Truncated};
 use super::read_place::ReadPlace;
 use crate::file_reads::read_at;
 
-/// The number of bytes that are compared at the start and at the end.
+/// The number of bytes that are compared at the start and at the end of what is known of a file that is
+/// gone.
 pub(super) const COMPARED_BYTES: usize = ReadPlace::BEFORE_BYTES;
+
+/// The number of bytes that are compared at the end of a file that is there. Some lines are alike but for
+/// a time in their middle.
+const SHARED_BYTES_MAX: u64 = 256 << 10;
 
 /// How a file is like a followed one.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Likeness {
     /// So far it has the same bytes. They were read up to this place of the followed file.
     SoFar(ReadPlace),
-    /// It has the bytes that the followed file had before it was truncated. They were read up to
-    /// this place.
-    BeforeTruncation(ReadPlace),
+    /// It has bytes that the followed file does not have: those before it was truncated, or others. They
+    /// were read up to this place.
+    Beyond(ReadPlace),
 }
 
 /// Returns how a file is like a followed one; `None` if it is not.
@@ -31,24 +36,35 @@ pub(super) fn likeness(followed: &LogFile, other: &File) -> Option<Likeness> {
         length >= place.offset && has_bytes(other, 0, head) && has_bytes_before(other, place)
     };
     if let Some(truncated) = followed.truncated().iter().rev().find(is_copy) {
-        return Some(Likeness::BeforeTruncation(truncated.place.clone()));
+        return Some(Likeness::Beyond(truncated.place.clone()));
     }
     let (head, place) = (followed.head(), followed.place());
     let end = length.min(place.offset);
     if place.offset == 0 || !has_bytes(other, 0, &head[..head.len().min(end as usize)]) {
         return None;
     }
-    let is_same = match length >= place.offset {
-        true => has_bytes_before(other, place),
-        false => {
-            let start = end.saturating_sub(COMPARED_BYTES as u64);
-            let mut expected = vec![0; (end - start) as usize];
-            let read = read_at(followed.file(), &mut expected, start).unwrap_or_default();
-            // Otherwise it was just truncated, which the next poll notices.
-            read < expected.len() || has_bytes(other, start, &expected)
-        }
+    // The next poll notices that.
+    let was_truncated = !has_bytes_before(followed.file(), place);
+    let is_same = match was_truncated {
+        true => length < place.offset || has_bytes_before(other, place),
+        false => is_shared(followed.file(), other, end),
     };
-    is_same.then(|| Likeness::SoFar(place.clone()))
+    let has_more = !was_truncated && followed.file().metadata().ok()?.len() < length;
+    is_same.then(|| match has_more {
+        true => Likeness::Beyond(place.clone()),
+        false => Likeness::SoFar(place.clone()),
+    })
+}
+
+/// Whether two files have the same bytes before an offset.
+fn is_shared(one: &File, other: &File, end: u64) -> bool {
+    let start = end.saturating_sub(SHARED_BYTES_MAX);
+    let bytes = |file| {
+        let mut bytes = vec![0; (end - start) as usize];
+        let read = read_at(file, &mut bytes, start).ok()?;
+        (read == bytes.len()).then_some(bytes)
+    };
+    bytes(one).is_some_and(|expected| bytes(other).is_some_and(|found| found == expected))
 }
 
 fn has_bytes_before(file: &File, place: &ReadPlace) -> bool {

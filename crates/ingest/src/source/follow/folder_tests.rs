@@ -222,6 +222,61 @@ fn a_copy_is_told_from_a_log_that_begins_with_the_same_lines() {
     fs::remove_dir_all(path).expect("it is there");
 }
 
+/// Of two days whose lines differ in the middle alone, each is a log.
+#[test]
+fn the_log_of_another_day_is_no_copy() {
+    for names in
+        [["app-2025-11-27.log", "app-2025-11-28.log"], ["access.log", "access.log.20251128"]]
+    {
+        let mut folder = Folder::new("days");
+        for (day, name) in (27..).zip(names) {
+            let line = |number: u32| {
+                let (minute, second) = (number / 60, number % 60);
+                format!(
+                    "{{\"remote_addr\":\"192.0.2.1\",\"request\":\"GET /health HTTP/1.1\",\"host\":\
+                     \"www.example.com\",\"time\":\"2025-11-{day}T10:{minute:02}:{second:02}Z\",\"status\":200,\
+                     \"body_bytes_sent\":15,\"http_user_agent\":\"ELB-HealthChecker/2.0\",\"http_referer\":\"-\"}}\n"
+                )
+            };
+            for part in 0..5 {
+                let lines: String = (part * 10..part * 10 + 10).map(line).collect();
+                folder.open(name).write_all(lines.as_bytes()).expect("room");
+                folder.step(SECOND);
+            }
+        }
+        folder.settle();
+        let lines: Vec<u64> =
+            folder.data.sources().iter().map(|source| source.snapshot().lines).collect();
+        assert_eq!(lines, [50, 50], "{names:?}");
+        fs::remove_dir_all(&folder.path).expect("it is there");
+    }
+}
+
+/// The log was not truncated, so what its copy has more is nowhere else.
+#[test]
+fn what_a_copy_has_beyond_its_log_is_read() {
+    let mut folder = Folder::new("beyond");
+    folder.append("app.log", 3);
+    folder.settle();
+    fs::copy(folder.at("app.log"), folder.at("app.log.1")).expect("a copy");
+    folder.settle();
+    folder.append("app.log.1", 2);
+    folder.settle();
+    folder.append("app.log.1", 2);
+    folder.end();
+}
+
+#[test]
+fn a_file_that_is_being_packed_is_not_read() {
+    let mut folder = Folder::new("packed");
+    folder.append("access.log", 3);
+    let mut packed = folder.open("backup.tgz");
+    folder.settle();
+    packed.write_all(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, b'\n', 1, 2]).expect("room");
+    folder.settle();
+    assert_eq!(count(&folder.end(), "backup.tgz"), [0]);
+}
+
 #[test]
 fn links_and_loops_lead_to_each_file_once() {
     let mut folder = Folder::new("links");

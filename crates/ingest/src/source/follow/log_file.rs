@@ -36,6 +36,8 @@ pub(super) struct LogFile {
     plain: Option<PlainFile>,
     /// The first bytes that were read.
     head: Vec<u8>,
+    /// Whether it turned out to be compressed, after it was found empty. Then it is not read.
+    is_packed: bool,
     /// What it had before the last truncations.
     truncated: Vec<Truncated>,
     /// The incomplete line at the end. The files of one path are read in turns, so only whole
@@ -91,6 +93,7 @@ impl LogFile {
             head: read_head(&file, place.offset),
             place,
             truncated: Vec::new(),
+            is_packed: false,
             plain: PlainFile::new(path, &file),
             file,
             line: Vec::new(),
@@ -212,8 +215,11 @@ impl LogFile {
     ) -> Result<(), StopReason> {
         let start = self.place.before().len();
         let (before, bytes) = (&shared.buffer[..start + fresh], &shared.buffer[start..][..fresh]);
-        if self.place.offset == 0 && is_cri(bytes) {
-            self.plain = None;
+        if self.place.offset == 0 {
+            if is_cri(bytes) {
+                self.plain = None;
+            }
+            self.is_packed = self.plain.is_some() && is_packed(bytes);
         }
         if self.plain.is_none() {
             // Its offsets are not those of the source.
@@ -222,6 +228,10 @@ impl LogFile {
         if self.place.offset == self.head.len() as u64 {
             let missing = COMPARED_BYTES - self.head.len();
             self.head.extend_from_slice(&bytes[..missing.min(fresh)]);
+        }
+        if self.is_packed {
+            self.place.advance(before, fresh);
+            return Ok(());
         }
         self.begin_part(writer);
         self.place.advance(before, fresh);

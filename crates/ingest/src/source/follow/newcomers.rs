@@ -232,7 +232,7 @@ impl Follower {
         if self.shared.has_read(at.file) {
             return false;
         }
-        let originals = self.possible_originals(copy, at);
+        let originals = self.possible_originals(copy);
         // Lines that were copied may not have been read, and the log may be a new file. That is not
         // judged in turn, because no name is shorter.
         if let Some((_, log)) =
@@ -250,7 +250,7 @@ impl Follower {
                 Some(Likeness::SoFar(place)) => {
                     self.shared.note_copy(place.in_copy(at.file, at.length));
                 }
-                Some(Likeness::BeforeTruncation(place)) => {
+                Some(Likeness::Beyond(place)) => {
                     path.read_copy(copy, at, &place, &mut self.shared);
                     self.busy.insert(number);
                 }
@@ -261,16 +261,16 @@ impl Follower {
     }
 
     /// The paths of which a file may be a copy, with the lengths of their names in bytes, the shortest
-    /// first. A copy has the name of the log with a number or a date added. The log may have been
-    /// renamed since. An empty file with a name as long is that of the next day.
-    fn possible_originals(&self, copy: &Path, at: FileAt) -> Vec<(usize, PathNumber)> {
-        let name_bytes_max = copy.as_os_str().len() - usize::from(at.length == 0);
+    /// first. A copy has the name of the log with a number or a date added. A file with a name as long
+    /// is that of another day.
+    fn possible_originals(&self, copy: &Path) -> Vec<(usize, PathNumber)> {
+        let name_bytes = copy.as_os_str().len();
         let set = rotated_set(copy).into_os_string();
         let numbers = self.sets.get(&*set).into_iter().flatten();
         let original = |number: &PathNumber| {
             let path = &self.paths.get(number)?.path;
-            let name_bytes = path.as_os_str().len();
-            (name_bytes <= name_bytes_max && path != copy).then_some((name_bytes, *number))
+            let own_bytes = path.as_os_str().len();
+            (own_bytes < name_bytes).then_some((own_bytes, *number))
         };
         let mut originals: Vec<_> = numbers.filter_map(original).collect();
         originals.sort_unstable();
