@@ -39,6 +39,10 @@ fn below(frame: &Frame<'_>, entry: &Entry) -> String {
 /// As many candidates as fit, from the chosen one on.
 fn candidate_line(frame: &Frame<'_>, candidates: &[String], chosen: usize) -> String {
     let mut line = String::new();
+    // There is no room for a mark and the space after it.
+    if frame.size.columns < 2 {
+        return line;
+    }
     let mut used = 0;
     for (index, candidate) in candidates[chosen..].iter().enumerate() {
         let text = safe(candidate.trim_end());

@@ -162,3 +162,6 @@ fn spread(text: &str, end: &str, columns: usize) -> (String, String) {
     let room = columns.saturating_sub(width(&end));
     (left(&fit(text, room.saturating_sub(1)), room), end)
 }
+
+#[cfg(test)]
+mod tests;
