@@ -2,6 +2,7 @@
 //! could read them.
 
 use std::io::{Write, stderr};
+use std::time::Instant;
 
 use weir_sync::Lock;
 
@@ -11,7 +12,7 @@ use super::console::if_taken;
 const HELD_MAX: usize = 100;
 
 /// The messages that wait, the oldest first. The first member is the number of those left out.
-static HELD: Lock<(u64, Vec<String>)> = Lock::new((0, Vec::new()));
+static HELD: Lock<(u64, Vec<(Instant, String)>)> = Lock::new((0, Vec::new()));
 
 /// Keeps a message, which ends in a line feed, until the terminal is given back. Returns false if
 /// the program does not draw, so that the message can be written at once.
@@ -22,13 +23,14 @@ pub(crate) fn hold(message: &str) -> bool {
             held.1.remove(0);
             held.0 += 1;
         }
-        held.1.push(message.to_owned());
+        held.1.push((Instant::now(), message.to_owned()));
     })
 }
 
-/// Returns the last message that waits.
-pub(crate) fn last_held() -> Option<String> {
-    HELD.lock().1.last().cloned()
+/// Returns the last message that waits, if it came after this time.
+pub(crate) fn last_held(after: Instant) -> Option<String> {
+    let held = HELD.lock();
+    held.1.last().filter(|(at, _)| *at > after).map(|(_, message)| message.clone())
 }
 
 /// Writes the messages that wait.
@@ -39,7 +41,7 @@ pub(super) fn write_held() {
     if left_out > 0 {
         let _ = writeln!(stderr, "weir: {left_out} earlier messages were left out");
     }
-    for message in messages {
+    for (_, message) in messages {
         let _ = stderr.write_all(message.as_bytes());
     }
 }

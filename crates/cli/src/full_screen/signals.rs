@@ -19,7 +19,7 @@ pub(crate) enum TerminalEvent {
     Stopping,
     /// The program may use it again, after it was stopped.
     Continued,
-    /// It is gone.
+    /// It is gone, or the program was asked to quit.
     Closed,
 }
 
@@ -42,6 +42,7 @@ mod unix {
         stopping: Signal,
         continued: Signal,
         closed: Signal,
+        quit: Signal,
     }
 
     impl TerminalSignals {
@@ -52,6 +53,7 @@ mod unix {
                 stopping: signal(SignalKind::from_raw(SignalNumber::TSTP.as_raw()))?,
                 continued: signal(SignalKind::from_raw(SignalNumber::CONT.as_raw()))?,
                 closed: signal(SignalKind::hangup())?,
+                quit: signal(SignalKind::quit())?,
             })
         }
 
@@ -62,6 +64,7 @@ mod unix {
                 _ = self.stopping.recv() => TerminalEvent::Stopping,
                 _ = self.continued.recv() => TerminalEvent::Continued,
                 _ = self.closed.recv() => TerminalEvent::Closed,
+                _ = self.quit.recv() => TerminalEvent::Closed,
             }
         }
     }

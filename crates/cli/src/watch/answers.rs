@@ -78,6 +78,11 @@ impl Answers {
         self.report.as_ref().map_or(&[], |answer| &answer.sources)
     }
 
+    /// Whether lines may still come.
+    pub(super) fn grow(&self) -> bool {
+        self.sources().iter().any(|source| source.end.is_none())
+    }
+
     /// The story of the client that a condition selects, if it is known yet.
     pub(super) fn story_of(&self, condition: &str) -> Option<&Story> {
         self.story.as_ref().filter(|story| story.condition == condition)

@@ -13,6 +13,7 @@ mod live;
 mod question;
 mod reading;
 mod state;
+mod waiting;
 
 use std::io::{IsTerminal, stdin, stdout};
 

@@ -38,7 +38,7 @@ fn the_numbers_are_those_of_the_report() {
     let row = format!(">{}", separated(&first["count"]));
     let path = first["value"].as_str().expect("a path");
     let screen =
-        terminal.wait_for_screen(&[&requests, &clients, &row, path, "Requests per ", "f freeze"]);
+        terminal.wait_for_screen(&[&requests, &clients, &row, path, "Requests per ", "! exclude"]);
     assert!(screen.contains("no filter") && !screen.contains("reading"), "{screen}");
 
     // The second path.
@@ -110,7 +110,7 @@ fn the_terminal_is_restored_at_each_end() {
     let folder = Folder::new();
     let log = folder.file("a.log", &generated(64 << 10));
     let keys: [&[u8]; 2] = [b"q", b"\x03"];
-    let signals = [Signal::TERM, Signal::INT, Signal::HUP];
+    let signals = [Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT];
     for end in keys.iter().map(Ok).chain(signals.iter().map(Err)) {
         let mut terminal = watch(&[text(&log)], (80, 24));
         terminal.wait_for_screen(&["q quit", "Paths"]);
@@ -187,7 +187,7 @@ fn a_filter_is_typed_and_completed() {
     let log = text(&log);
     let all = report(&[log]);
     let mut terminal = watch(&[log], (120, 40));
-    terminal.wait_for_screen(&["no filter", "f freeze", "Paths", "Status"]);
+    terminal.wait_for_screen(&["no filter", "! exclude", "Paths", "Status"]);
     terminal.press(b"/");
     terminal.wait_for_screen(&["filter: \u{258f}", "Enter apply"]);
     // What is wrong is said at once, and is not applied.
@@ -219,7 +219,7 @@ fn a_filter_is_typed_and_completed() {
     terminal.press(b"/qf1");
     terminal.wait_for_screen(&["filter: qf1\u{258f}"]);
     terminal.press(b"\x1b");
-    terminal.wait_for_screen(&["no filter", "f freeze"]);
+    terminal.wait_for_screen(&["no filter", "! exclude"]);
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn a_client_has_its_story_and_its_lines() {
     let condition = format!("client={client}");
     let told = report(&[log, "--where", &condition]);
     let mut terminal = watch(&[log], (120, 40));
-    terminal.wait_for_screen(&["no filter", "f freeze", &client]);
+    terminal.wait_for_screen(&["no filter", "! exclude", &client]);
     terminal.press(b"\t\r");
     let matching = told["matching"].as_u64().expect("a number");
     let noun = if matching == 1 { "request" } else { "requests" };

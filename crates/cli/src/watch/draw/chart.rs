@@ -22,9 +22,8 @@ pub(super) fn lines(frame: &Frame<'_>, report: &Report, places: &Places) -> Vec<
     let mut lines = Vec::new();
     if has_keys {
         let place = &places.chart;
-        let bars = plot.buckets.len();
-        let at = place.at(bars);
-        for bar in place.marked(bars).unwrap_or(at..at + 1) {
+        let at = place.at(&plot.buckets);
+        for bar in place.marked(&plot.buckets).unwrap_or(at..at + 1) {
             ticks = marked(&ticks, plot.column(bar), plot.column(bar + 1));
         }
         let bucket = &plot.buckets[at];

@@ -11,7 +11,7 @@ use crate::terminal::{Style, fit};
 pub(super) fn heading(frame: &Frame<'_>) -> String {
     let sources = frame.answers.sources();
     let name = match sources {
-        [] => String::new(),
+        [] => "no log yet".to_owned(),
         [source] => safe(&source.name),
         _ => format!("{} files", separated(sources.len() as u64)),
     };
@@ -21,7 +21,10 @@ pub(super) fn heading(frame: &Frame<'_>) -> String {
         Some(name) => format!(", {}", safe(name)),
     };
     let size = frame.answers.report().map_or(0, |report| report.bytes_read);
-    let text = format!("{name}{format}, {}", bytes(size));
+    let text = match sources {
+        [] => name,
+        _ => format!("{name}{format}, {}", bytes(size)),
+    };
     let (start, end) = spread(&text, &progress(frame, sources), frame.size.columns);
     frame.painter.paint(Style::TITLE, &start) + &frame.painter.paint(Style::DIM, &end)
 }

@@ -53,7 +53,7 @@ pub(super) fn lines(
         let rows = rows / down + usize::from(row < rows % down);
         let lists = fields.iter().map(|field| {
             let has_keys = chosen.as_deref() == Some(field);
-            let row = has_keys.then(|| places.row(field, report.top[*field].len()));
+            let row = has_keys.then(|| places.row(field, &report.top[*field]));
             list(frame, report, (field, row), (columns, rows))
         });
         let lists: Vec<Vec<(String, usize)>> = lists.collect();

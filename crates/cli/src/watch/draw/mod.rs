@@ -138,7 +138,8 @@ impl Frame<'_> {
             (None, Some(Page::Blocks { .. })) => &["q quit", "Esc back", "arrows scroll"],
         };
         let mut text = String::new();
-        for part in parts {
+        let can_freeze = self.state.can_freeze(self.answers);
+        for part in parts.iter().filter(|part| can_freeze || **part != "f freeze") {
             let longer =
                 if text.is_empty() { (*part).to_owned() } else { format!("{text}  {part}") };
             if width(&longer) > self.size.columns {

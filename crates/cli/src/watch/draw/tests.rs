@@ -127,3 +127,17 @@ fn keys_lead_to_a_client_and_back() {
     screen.press(&[Key::Escape]);
     assert!(shown(&screen).contains("this is where it began; q quits"), "{}", shown(&screen));
 }
+
+#[test]
+fn what_does_not_grow_is_not_frozen() {
+    let mut screen = Screen::new(&log(), (200, 30));
+    let shown = |screen: &Screen| screen.lines(screen.size).join("\n");
+    assert!(shown(&screen).ends_with("! exclude"), "{}", shown(&screen));
+    screen.press(&[character('f')]);
+    assert!(shown(&screen).contains("all was read; start with --follow"), "{}", shown(&screen));
+    screen.state.follows = true;
+    screen.press(&[character('f')]);
+    assert!(screen.state.is_frozen && shown(&screen).ends_with("f freeze"), "{}", shown(&screen));
+    screen.press(&[character('f')]);
+    assert!(!screen.state.is_frozen);
+}

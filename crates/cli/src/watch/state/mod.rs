@@ -179,7 +179,7 @@ impl State {
     fn press_overview(&mut self, key: Key, answers: &Answers, size: Size) {
         match key {
             Key::Escape => self.back(),
-            Key::Character('f' | 'F') => self.freeze(),
+            Key::Character('f' | 'F') => self.freeze(answers),
             Key::Character('/') => {
                 self.entry = Some(Entry::of_conditions(&self.selection.conditions));
             }
@@ -231,11 +231,16 @@ impl State {
         }
     }
 
-    fn freeze(&mut self) {
-        if self.follows {
+    /// Whether the screen changes without a key, or has been frozen.
+    pub(super) fn can_freeze(&self, answers: &Answers) -> bool {
+        self.is_frozen || self.follows || answers.grow()
+    }
+
+    fn freeze(&mut self, answers: &Answers) {
+        if self.can_freeze(answers) {
             self.is_frozen = !self.is_frozen;
         } else {
-            let notice = "this log is read once; start with --follow to see what is appended";
+            let notice = "all was read; start with --follow to see what is appended";
             self.notice = Some(notice.to_owned());
         }
     }

@@ -57,7 +57,7 @@ impl StoryPage {
             (Key::Enter | Key::Character('=' | 'i' | '!' | 'x'), Pane::List(field)) => {
                 let is_met = !matches!(key, Key::Character('!' | 'x'));
                 let rows = report.top.get(&field)?;
-                let row = rows.get(self.places.row(&field, rows.len()))?;
+                let row = rows.get(self.places.row(&field, rows))?;
                 condition_on(&field, &row.value, is_met).map(Action::Include)
             }
             (Key::Enter | Key::Character('+'), Pane::Chart) => {

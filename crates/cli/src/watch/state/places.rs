@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use weir_view::Report;
+use weir_view::{Bucket, Report, RowValue, TopRow};
 
 use crate::display::fields_with_values;
 use crate::full_screen::{Key, Size};
@@ -27,16 +27,24 @@ pub(in crate::watch) struct Places {
     pane: Option<Pane>,
     pub(in crate::watch) chart: ChartPlace,
     /// The chosen row of each list in which one was chosen.
-    rows: BTreeMap<String, usize>,
+    rows: BTreeMap<String, ChosenRow>,
 }
 
-/// The bar that is chosen in the chart.
+/// A row that is chosen. Rows of a log that grows move, so the value counts.
+#[derive(Debug, PartialEq, Eq)]
+struct ChosenRow {
+    value: RowValue,
+    /// Where it was last, in case that it is gone.
+    row: usize,
+}
+
+/// The bar that is chosen in the chart, by its start: bars move while a log grows.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::watch) struct ChartPlace {
     /// `None` for the last bar.
-    bar: Option<usize>,
+    bar: Option<String>,
     /// The other end of the part that is chosen.
-    mark: Option<usize>,
+    mark: Option<String>,
 }
 
 impl Places {
@@ -66,9 +74,11 @@ impl Places {
         });
     }
 
-    /// The chosen row of a list with so many rows.
-    pub(in crate::watch) fn row(&self, field: &str, rows: usize) -> usize {
-        self.rows.get(field).copied().unwrap_or(0).min(rows.saturating_sub(1))
+    /// The place of the chosen row of a list.
+    pub(in crate::watch) fn row(&self, field: &str, rows: &[TopRow]) -> usize {
+        let Some(chosen) = self.rows.get(field) else { return 0 };
+        let found = rows.iter().position(|row| is_same(&row.value, &chosen.value));
+        found.unwrap_or(chosen.row).min(rows.len().saturating_sub(1))
     }
 
     /// Forgets the chosen bar, because the bars become others.
@@ -90,17 +100,17 @@ impl Places {
             (Key::Left | Key::Character('h'), Pane::List(_)) => self.go_to_next(report, -1),
             (Key::Right | Key::Character('l'), Pane::List(_)) => self.go_to_next(report, 1),
             (key, Pane::List(field)) => {
-                let rows = report.top.get(&field).map_or(0, Vec::len);
+                let rows = report.top.get(&field).map_or(&[][..], Vec::as_slice);
                 let Some(by) = rows_by(key) else { return false };
                 self.go_by(&field, by, rows);
             }
             (key, Pane::Chart) => {
                 let Some(histogram) = &report.histogram else { return false };
-                let bars = shown_buckets(histogram, size.columns).0.len();
+                let bars = shown_buckets(histogram, size.columns).0;
                 match key {
-                    Key::Character(' ' | 'v') => self.chart.mark(bars),
+                    Key::Character(' ' | 'v') => self.chart.mark(&bars),
                     key => match bars_by(key) {
-                        Some(by) => self.chart.go_by(by, bars),
+                        Some(by) => self.chart.go_by(by, &bars),
                         None => return false,
                     },
                 }
@@ -110,41 +120,43 @@ impl Places {
     }
 
     /// Chooses the row that is `by` rows further down, or the nearest.
-    fn go_by(&mut self, field: &str, by: isize, rows: usize) {
-        let row = moved(self.row(field, rows), by, rows);
-        self.rows.insert(field.to_owned(), row);
+    fn go_by(&mut self, field: &str, by: isize, rows: &[TopRow]) {
+        let row = moved(self.row(field, rows), by, rows.len());
+        let Some(chosen) = rows.get(row) else { return };
+        self.rows.insert(field.to_owned(), ChosenRow { value: chosen.value.clone(), row });
     }
 }
 
 impl ChartPlace {
-    /// The chosen one of so many bars.
-    pub(in crate::watch) fn at(&self, bars: usize) -> usize {
-        let last = bars.saturating_sub(1);
-        self.bar.unwrap_or(last).min(last)
+    /// The place of the chosen bar.
+    pub(in crate::watch) fn at(&self, bars: &[Bucket]) -> usize {
+        let last = bars.len().saturating_sub(1);
+        self.bar.as_deref().map_or(last, |start| bar_of(start, bars))
     }
 
     /// The part between the mark and the chosen bar, with both, if there is a mark.
-    pub(in crate::watch) fn marked(&self, bars: usize) -> Option<Range<usize>> {
-        let (at, mark) = (self.at(bars), self.mark?.min(bars.saturating_sub(1)));
+    pub(in crate::watch) fn marked(&self, bars: &[Bucket]) -> Option<Range<usize>> {
+        let (at, mark) = (self.at(bars), bar_of(self.mark.as_deref()?, bars));
         Some(at.min(mark)..at.max(mark) + 1)
     }
 
     /// Half of the bars, around the chosen one.
-    pub(super) fn around(&self, bars: usize) -> Range<usize> {
-        let length = bars.div_ceil(2);
-        let start = self.at(bars).saturating_sub(length / 2).min(bars - length);
+    pub(super) fn around(&self, bars: &[Bucket]) -> Range<usize> {
+        let length = bars.len().div_ceil(2);
+        let start = self.at(bars).saturating_sub(length / 2).min(bars.len() - length);
         start..start + length
     }
 
-    fn go_by(&mut self, by: isize, bars: usize) {
-        self.bar = Some(moved(self.at(bars), by, bars));
+    fn go_by(&mut self, by: isize, bars: &[Bucket]) {
+        let bar = moved(self.at(bars), by, bars.len());
+        self.bar = bars.get(bar).map(|bar| bar.start.clone());
     }
 
     /// Sets the mark, or drops it.
-    fn mark(&mut self, bars: usize) {
+    fn mark(&mut self, bars: &[Bucket]) {
         self.mark = match self.mark {
             Some(_) => None,
-            None => Some(self.at(bars)),
+            None => bars.get(self.at(bars)).map(|bar| bar.start.clone()),
         };
     }
 
@@ -180,35 +192,103 @@ fn bars_by(key: Key) -> Option<isize> {
     })
 }
 
+/// Whether both stand for the same value, whatever was counted elsewhere.
+fn is_same(one: &RowValue, other: &RowValue) -> bool {
+    let parts = |value: &RowValue| (value.is_absent, value.is_remainder);
+    parts(one) == parts(other) && one.bytes() == other.bytes()
+}
+
+/// The bar that begins at an instant, or the one in which it lies if bars were joined meanwhile.
+fn bar_of(start: &str, bars: &[Bucket]) -> usize {
+    let exact = bars.iter().position(|bar| bar.start == start);
+    exact.unwrap_or_else(|| {
+        let time = |stamp: &str| stamp.parse::<jiff::Timestamp>().ok();
+        let at = time(start);
+        bars.iter().rposition(|bar| time(&bar.start) <= at).unwrap_or(0)
+    })
+}
+
 fn moved(from: usize, by: isize, count: usize) -> usize {
     from.saturating_add_signed(by).min(count.saturating_sub(1))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::ChartPlace;
+    use std::ops::Range;
+
+    use weir_view::{Bucket, RowValue, TopRow};
+
+    use super::{ChartPlace, Places};
+
+    /// Bars that begin in each of these minutes.
+    fn bars(minutes: Range<usize>) -> Vec<Bucket> {
+        let bar = |minute| Bucket {
+            start: format!("2025-12-17T09:{minute:02}:00+00:00"),
+            ..Bucket::default()
+        };
+        minutes.map(bar).collect()
+    }
+
+    fn rows(values: &[&str]) -> Vec<TopRow> {
+        let row = |value: &&str| TopRow {
+            value: RowValue::new(value.as_bytes(), false),
+            ..TopRow::default()
+        };
+        values.iter().map(row).collect()
+    }
 
     #[test]
     fn half_of_the_bars_lie_around_the_chosen_one() {
-        let around = |bar, bars| ChartPlace { bar: Some(bar), mark: None }.around(bars);
+        let around = |bar: usize, count| {
+            let bar = bars(bar..bar + 1).pop().map(|bar| bar.start);
+            ChartPlace { bar, mark: None }.around(&bars(0..count))
+        };
         assert_eq!(around(0, 10), 0..5);
         assert_eq!(around(5, 10), 3..8);
         assert_eq!(around(9, 10), 5..10);
         assert_eq!(around(9, 1), 0..1);
         assert_eq!(around(9, 0), 0..0);
-        assert_eq!(ChartPlace::default().around(4), 2..4, "the last bar is chosen first");
+        let last = ChartPlace::default().around(&bars(0..4));
+        assert_eq!(last, 2..4, "the last bar is chosen first");
     }
 
     #[test]
     fn a_part_has_both_of_its_ends() {
+        let all = bars(0..10);
         let mut place = ChartPlace::default();
-        assert_eq!(place.marked(10), None);
-        place.mark(10);
-        place.go_by(-3, 10);
-        assert_eq!(place.marked(10), Some(6..10));
-        assert_eq!(place.marked(4), Some(3..4), "of fewer bars");
-        place.go_by(isize::MIN, 10);
-        assert_eq!(place.marked(10), Some(0..10));
+        assert_eq!(place.marked(&all), None);
+        place.mark(&all);
+        place.go_by(-3, &all);
+        assert_eq!(place.marked(&all), Some(6..10));
+        assert_eq!(place.marked(&all[..4]), Some(3..4), "of fewer bars");
+        place.go_by(isize::MIN, &all);
+        assert_eq!(place.marked(&all), Some(0..10));
         assert!(place.unmark() && !place.unmark());
+    }
+
+    #[test]
+    fn a_chosen_bar_keeps_its_time_while_the_log_grows() {
+        let mut place = ChartPlace::default();
+        place.go_by(-3, &bars(0..10));
+        place.mark(&bars(0..10));
+        assert_eq!(place.at(&bars(0..10)), 6);
+        assert_eq!(place.at(&bars(0..20)), 6);
+        assert_eq!(place.at(&bars(4..20)), 2);
+        assert_eq!(place.marked(&bars(4..20)), Some(2..3));
+        assert_eq!(place.at(&bars(8..20)), 0, "it is older than what is kept");
+        let joined: Vec<Bucket> = bars(0..20).into_iter().step_by(4).collect();
+        assert_eq!(place.at(&joined), 1, "09:06 lies in 09:04 to 09:07");
+    }
+
+    #[test]
+    fn a_chosen_value_keeps_the_cursor_while_rows_move() {
+        let mut places = Places::default();
+        assert_eq!(places.row("path", &rows(&["/a", "/b"])), 0);
+        places.go_by("path", 2, &rows(&["/a", "/b", "/c"]));
+        assert_eq!(places.row("path", &rows(&["/a", "/b", "/c"])), 2);
+        assert_eq!(places.row("path", &rows(&["/d", "/a", "/b", "/c"])), 3);
+        assert_eq!(places.row("path", &rows(&["/c", "/d"])), 0);
+        assert_eq!(places.row("path", &rows(&["/d"])), 0, "it is gone");
+        assert_eq!(places.row("status", &rows(&["200"])), 0);
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn action(
     match (key, places.pane(report)) {
         (Key::Enter | Key::Character('=' | 'i' | '!' | 'x'), Pane::List(field)) => {
             let rows = report.top.get(&field)?;
-            let row = rows.get(places.row(&field, rows.len()))?;
+            let row = rows.get(places.row(&field, rows))?;
             let is_met = !matches!(key, Key::Character('!' | 'x'));
             let Some(condition) = condition_on(&field, &row.value, is_met) else {
                 let notice = "these values were counted together; no condition selects them";
@@ -68,12 +68,11 @@ pub(super) fn zoomed(
     period: Option<&ZoomedPeriod>,
 ) -> Option<ZoomedPeriod> {
     let (buckets, _) = shown_buckets(report.histogram.as_ref()?, size.columns);
-    let bars = buckets.len();
-    let at = places.chart.at(bars);
-    let range = match (places.chart.marked(bars), key) {
+    let at = places.chart.at(&buckets);
+    let range = match (places.chart.marked(&buckets), key) {
         (Some(range), _) => range,
         (None, Key::Enter) => at..at + 1,
-        (None, _) => places.chart.around(bars),
+        (None, _) => places.chart.around(&buckets),
     };
     let since = buckets.get(range.start)?.start.clone();
     let until = buckets.get(range.end).map(|bucket| bucket.start.clone());
