@@ -56,7 +56,7 @@ impl Followed {
 
     fn add_set(&mut self, set: FileSet, input: &Input) {
         let name = safe(&input.name());
-        let (files, others) = set.newest_files(self.files_max);
+        let (files, others) = set.newest_files(Follower::paths_max(self.files_max));
         if others > 0 {
             say(format_args!(
                 "{name}: of its files, the {} that were written last are read and followed, and {} are not; \
@@ -99,7 +99,7 @@ impl Followed {
                 safe(&name)
             ));
         }
-        keep_newest(&mut paths, self.files_max);
+        keep_newest(&mut paths, Follower::paths_max(self.files_max));
         thread::scope(|scope| {
             let reading = scope.spawn(|| sources::read_all(pipeline, &others, format, threads));
             let follower = Follower::new(pipeline, &paths, format)
@@ -116,8 +116,8 @@ impl Followed {
 }
 
 /// Leaves out the paths whose files were written first if there are too many.
-fn keep_newest(paths: &mut Vec<PathBuf>, files_max: usize) {
-    let Some(others) = paths.len().checked_sub(files_max).filter(|others| *others > 0) else {
+fn keep_newest(paths: &mut Vec<PathBuf>, paths_max: usize) {
+    let Some(others) = paths.len().checked_sub(paths_max).filter(|others| *others > 0) else {
         return;
     };
     let written = |path: &PathBuf| {
@@ -129,10 +129,11 @@ fn keep_newest(paths: &mut Vec<PathBuf>, files_max: usize) {
     let left_out: HashSet<PathBuf> = times.into_iter().take(others).map(|(_, path)| path).collect();
     if let Some(first) = left_out.iter().min() {
         say(format_args!(
-            "{}: is not followed, nor are {} others: at most {files_max} files are, those that were written last; \
+            "{}: is not followed, nor are {} others: at most {} files are, those that were written last; \
              `ulimit -n` and --memory raise the limit",
             safe(&first.to_string_lossy()),
-            separated(others as u64 - 1)
+            separated(others as u64 - 1),
+            separated(paths_max as u64)
         ));
     }
     paths.retain(|path| !left_out.contains(path));

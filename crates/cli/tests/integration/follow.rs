@@ -115,6 +115,22 @@ fn a_file_that_appears_is_followed_and_a_message_says_so() {
     service.wait_for_lines(47);
 }
 
+/// The files of a state are not those of a log, wherever they are.
+#[test]
+fn a_state_in_a_followed_folder_is_no_log() {
+    let folder = Folder::new();
+    let logs = many_logs(&folder, 2);
+    let state = logs.join("state");
+    let service = Service::start(&folder, "", &["--state", text(&state), text(&logs)]);
+    service.wait_for_lines(40);
+    append(&logs.join("later.log"), &lines(40, 45));
+    // It appears after the files of the state.
+    let report = service.wait_for_lines(45);
+    assert!(state.join("data.weir").exists());
+    assert_eq!(report["sources"].as_array().expect("a list").len(), 3, "{report}");
+    assert!(!service.said().contains("state/"), "{}", service.said());
+}
+
 /// The page answered nothing while files took all descriptors.
 #[cfg(unix)]
 #[test]

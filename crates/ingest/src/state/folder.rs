@@ -2,9 +2,9 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `lock` | the number of the process that uses the folder, which has locked it |
+//! | `.lock` | the number of the process that uses the folder, which has locked it |
 //! | `data.weir` | the data set, and the changes since it was written whole |
-//! | `data.weir.new` | the same while it is written whole; then it gets the other name |
+//! | `.data.weir.new` | the same while it is written whole; then it gets the other name |
 //! | `data.weir.damaged`, ... | what could not be read |
 
 use std::fmt;
@@ -74,7 +74,7 @@ impl Folder {
             move |error| StateError::Io(path, error)
         };
         fs::create_dir_all(path).map_err(fail(path))?;
-        let at = path.join("lock");
+        let at = path.join(".lock");
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
         let mut lock = options.open(&at).map_err(fail(&at))?;
@@ -165,13 +165,13 @@ impl Folder {
 
     /// Opens the file in which a data set is written whole.
     pub(super) fn begin(&self) -> io::Result<File> {
-        File::create(self.path.join("data.weir.new"))
+        File::create(self.path.join(".data.weir.new"))
     }
 
     /// Replaces the data set by the one that was written whole.
     pub(super) fn replace(&self, file: &File) -> io::Result<()> {
         file.sync_all()?;
-        fs::rename(self.path.join("data.weir.new"), self.data_path())?;
+        fs::rename(self.path.join(".data.weir.new"), self.data_path())?;
         // The name of a file is in its folder.
         File::open(&self.path)?.sync_all()
     }

@@ -140,9 +140,17 @@ impl Follower {
     }
 
     /// Keeps at most this many files open.
+    ///
+    /// [`paths_max`](Self::paths_max) of them are for files at their paths.
     pub fn with_files_max(mut self, files_max: usize) -> Self {
         self.shared.files_max = files_max;
         self
+    }
+
+    /// Returns how many paths are followed if so many files may be open. The others are those of
+    /// rotated logs.
+    pub fn paths_max(files_max: usize) -> usize {
+        shared::paths_max(files_max)
     }
 
     /// Opens a source for a path. Returns its number.

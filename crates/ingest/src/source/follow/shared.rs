@@ -67,6 +67,11 @@ impl FileAt {
 /// folder are rotated, new ones must find room.
 const SPARE_DIVISOR: usize = 16;
 
+/// The paths of which so many open files are enough, with those that were rotated.
+pub(super) fn paths_max(files_max: usize) -> usize {
+    (files_max - files_max / SPARE_DIVISOR).max(1)
+}
+
 impl Shared {
     pub(super) fn new(clock: Arc<dyn Clock>, watcher: Option<Arc<ChangeWatcher>>) -> Self {
         let buffer = vec![0; ReadPlace::BEFORE_BYTES + READ_BYTES];
@@ -151,7 +156,7 @@ impl Shared {
 
     /// The most paths that are followed.
     pub(super) fn paths_max(&self) -> usize {
-        (self.files_max - self.files_max / SPARE_DIVISOR).max(1)
+        paths_max(self.files_max)
     }
 
     /// Watches an open file, even if it is renamed; `None` if that is not possible.
