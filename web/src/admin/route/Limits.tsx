@@ -14,12 +14,20 @@ export function Limits({ limits }: { limits: readonly ServiceLimit[] }) {
         {limits.map(shownLimit).map(({ name, effect, text, share }) => (
           <div key={name} title={effect}>
             <dt>{name}</dt>
-            <dd>{text}</dd>
-            {share !== null && (
-              <meter aria-label={name} min={0} max={1} high={HIGH} optimum={0} value={share}>
-                {text}
-              </meter>
-            )}
+            <dd>
+              {text}
+              {share !== null && (
+                <meter
+                  aria-label={name}
+                  aria-valuetext={text}
+                  min={0}
+                  max={1}
+                  high={HIGH}
+                  optimum={0}
+                  value={share}
+                />
+              )}
+            </dd>
           </div>
         ))}
       </dl>
