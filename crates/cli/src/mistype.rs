@@ -164,7 +164,7 @@ mod tests {
         for (line, expected) in [
             (
                 "weir report --follow a.log",
-                "'--follow' is an option of 'weir', not of 'weir report'",
+                "'--follow' is an option of 'weir' and 'weir watch', not of 'weir report'",
             ),
             ("weir --by status a.log", "'--by' is an option of 'weir count', not of 'weir'"),
             ("weir report -o a.log", "'-o' is an option of 'weir grep', not of 'weir report'"),

@@ -40,10 +40,15 @@ pub(super) struct BlockAssembler {
 }
 
 impl BlockAssembler {
-    pub(super) fn new(limits: BlockLimits, clock: Arc<dyn Clock>, start: u64) -> Self {
+    /// An assembler of a source that goes on at `start`. `joins` states that its format may have records
+    /// of several lines.
+    pub(super) fn new(limits: BlockLimits, clock: Arc<dyn Clock>, start: u64, joins: bool) -> Self {
         let cut_at = clock.elapsed();
         let cutter = BlockCutter::new(limits).starting_at(start);
-        let joiner = RecordJoiner::new(limits.block_bytes);
+        let joiner = match joins {
+            true => RecordJoiner::new(limits.block_bytes),
+            false => RecordJoiner::passing(),
+        };
         Self { cutter, joiner, kept_back: None, clock, end: start, cut_at }
     }
 
@@ -146,7 +151,7 @@ mod tests {
     #[test]
     fn flushes_early_at_the_start_and_after_a_pause() {
         let clock = Arc::new(ManualClock::default());
-        let mut assembler = BlockAssembler::new(BlockLimits::default(), clock.clone(), 0);
+        let mut assembler = BlockAssembler::new(BlockLimits::default(), clock.clone(), 0, true);
         assert!(assembler.may_flush_early());
         let line = [b'a'; 1_000];
         while assembler.end() < EARLY_BYTES_MAX {
@@ -169,7 +174,7 @@ mod tests {
     #[test]
     fn skipped_bytes_have_an_empty_block() {
         let clock = Arc::new(ManualClock::default());
-        let mut assembler = BlockAssembler::new(BlockLimits::default(), clock, 0);
+        let mut assembler = BlockAssembler::new(BlockLimits::default(), clock, 0, true);
         let mut written = 0;
         let block = loop {
             written += assembler.cutter.push(&[0; 4_096]) as u64;

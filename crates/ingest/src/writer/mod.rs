@@ -15,7 +15,7 @@ pub(crate) use self::submitter::{Destination, Submitter};
 
 use std::sync::Arc;
 
-use weir_core::{BlockLimits, FormatTracker, TrackerOptions};
+use weir_core::{BlockLimits, FormatChoice, FormatTracker, TrackerOptions};
 
 use self::assembler::BlockAssembler;
 use crate::clock::Clock;
@@ -37,6 +37,15 @@ pub struct SourceWriter {
     clock: Arc<dyn Clock>,
 }
 
+/// The name of the format whose records may have several lines.
+const JOINED: &str = "NGINXERROR";
+
+/// Whether lines of a source may be joined. Otherwise its blocks do not depend on those before them, so
+/// they can be read at once.
+fn may_join(format: &FormatChoice) -> bool {
+    !matches!(format, FormatChoice::Forced(format) if format.name() != JOINED)
+}
+
 impl SourceWriter {
     /// A writer at the start of source number `index`.
     pub(crate) fn new(
@@ -48,6 +57,7 @@ impl SourceWriter {
     ) -> Self {
         let SourceOptions { name, format, last_time, watches_drift, clock, .. } = options;
         let year = year_of_log(&name, last_time);
+        let joins = may_join(&format);
         let tracker_options = TrackerOptions { year, watches_drift };
         let tracker = FormatTracker::new(format, tracker_options, clock.unix_s());
         let start = *progress.parsed().borrow();
@@ -56,7 +66,7 @@ impl SourceWriter {
         }
         let late_companions = Arc::new(LateCompanions::new(year, clock.clone()));
         Self {
-            assembler: BlockAssembler::new(limits, clock.clone(), start),
+            assembler: BlockAssembler::new(limits, clock.clone(), start, joins),
             tracker,
             submitter: Submitter::new(queue, destination, (progress, index), late_companions),
             clock,

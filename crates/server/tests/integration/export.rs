@@ -256,8 +256,8 @@ async fn refusals_say_what_would_be_allowed() {
     for (method, path, allowed) in [
         ("DELETE", format!("/api/sessions/{id}/export"), "GET, HEAD"),
         ("POST", format!("/api/sessions/{id}/report"), "GET, HEAD"),
-        ("GET", format!("/api/sessions/{id}"), "DELETE"),
-        ("GET", "/api/sessions".to_owned(), "POST"),
+        ("POST", format!("/api/sessions/{id}"), "GET, HEAD, DELETE"),
+        ("DELETE", "/api/sessions".to_owned(), "GET, HEAD, POST"),
         ("DELETE", "/".to_owned(), "GET, HEAD, PUT, POST"),
     ] {
         let refused = server.request(method, &path, &[]).await;

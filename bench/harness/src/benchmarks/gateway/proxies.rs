@@ -37,7 +37,7 @@ impl Proxy {
     /// condition is about a field that no request has had yet.
     pub(super) fn report(&self, condition: &str) -> Outcome<Value> {
         let page = self.page.as_ref().ok_or("only Weir has a page")?;
-        let url = format!("{page}api/sessions/main/report");
+        let url = format!("{}/api/sessions/main/report", page.trim_end_matches('/'));
         let condition = format!("where={condition}");
         let arguments = ["-sS", "--get", "--data-urlencode", &condition, &url];
         let answer = output_of(&mut command("curl", &arguments))?;

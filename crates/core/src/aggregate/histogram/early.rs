@@ -11,10 +11,11 @@ use crate::column::{Selection, Times};
 const WEB_S: i64 = 631_152_000;
 
 /// Divides a range of times, in nanoseconds since 1970, into its parts before the web and since. The parts
-/// are in seconds. Of the second only the end is known if there is a first.
+/// are in seconds. If there are both, only the start of the first is known, and the end of the second.
 pub(super) fn split_range_s((first_ns, last_ns): (i64, i64)) -> (Part, Part) {
     let (first_s, last_s) = (first_ns.div_euclid(SECOND_NS), last_ns.div_euclid(SECOND_NS));
-    let early = (first_s < WEB_S).then(|| (first_s, last_s.min(WEB_S - 1)));
+    let early_last_s = if last_s >= WEB_S { first_s } else { last_s };
+    let early = (first_s < WEB_S).then_some((first_s, early_last_s));
     let own_first_s = if first_s < WEB_S { last_s } else { first_s };
     let own = (last_s >= WEB_S).then_some((own_first_s, last_s));
     (early, own)

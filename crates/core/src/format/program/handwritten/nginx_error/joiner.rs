@@ -105,6 +105,11 @@ impl RecordJoiner {
         Self { state: State::Undecided(0), record_bytes_max: block_bytes.min(RECORD_BYTES_MAX) }
     }
 
+    /// A joiner that joins nothing.
+    pub fn passing() -> Self {
+        Self { state: State::Passes, record_bytes_max: 0 }
+    }
+
     /// Whether lines of the source may still be joined.
     pub fn may_join(&self) -> bool {
         !matches!(self.state, State::Passes)
