@@ -207,7 +207,7 @@ fn a_filter_is_typed_and_completed() {
     terminal.press(b"\r");
     let filtered = report(&[log, "--where", &format!("status={}", value(1))]);
     terminal.wait_for_screen(&[
-        &format!("filter: status={} ", value(1)),
+        &format!("filter: status={}\n", value(1)),
         &format!("Requests {} of", separated(&filtered["matching"])),
     ]);
     // A field that the log lacks is named, and the filter can be dropped.
