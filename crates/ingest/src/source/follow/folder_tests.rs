@@ -245,10 +245,12 @@ fn the_log_of_another_day_is_no_copy() {
             }
         }
         folder.settle();
-        let lines: Vec<u64> =
-            folder.data.sources().iter().map(|source| source.snapshot().lines).collect();
+        let (data, path) = (folder.data.clone(), folder.path.clone());
+        assert!(folder.follower.end().is_empty());
+        folder.pipeline.finish();
+        let lines: Vec<u64> = data.sources().iter().map(|source| source.snapshot().lines).collect();
         assert_eq!(lines, [50, 50], "{names:?}");
-        fs::remove_dir_all(&folder.path).expect("it is there");
+        fs::remove_dir_all(path).expect("it is there");
     }
 }
 
