@@ -70,8 +70,6 @@ impl Machine {
     fn command(&self, line: &str) -> Command {
         let here = text(&self.0.path("")).trim_end_matches('/').to_owned();
         let line = line
-            // First: the folder may be in it.
-            .replace("/tmp/", &format!("{here}/"))
             .replace("/var/log/nginx", &format!("{here}/nginx"))
             .replace("/var/lib/weir", &format!("{here}/state"))
             .replace("/run/weir.sock", &format!("{here}/weir.sock"))
