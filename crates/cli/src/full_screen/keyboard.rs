@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::future::pending;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::time::Duration;
 
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -57,7 +57,14 @@ impl Keyboard {
 
 fn read_to_end(mut terminal: &File, sender: &Sender<u8>) {
     let mut buffer = [0; 64];
-    while let Ok(length @ 1..) = terminal.read(&mut buffer) {
+    loop {
+        let length = match terminal.read(&mut buffer) {
+            Ok(0) => return,
+            Ok(length) => length,
+            // A stop can break a read off, depending on the system.
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(_) => return,
+        };
         for byte in &buffer[..length] {
             if sender.blocking_send(*byte).is_err() {
                 return;

@@ -136,9 +136,15 @@ impl Terminal {
         let start = Instant::now();
         let pid = Pid::from_child(&self.child.0);
         let options = WaitOptions::UNTRACED | WaitOptions::NOHANG;
-        while !waitpid(Some(pid), options).expect("a child").is_some_and(|(_, it)| it.stopped()) {
-            assert!(start.elapsed() < TIMEOUT, "it goes on");
-            std::thread::sleep(Duration::from_millis(20));
+        loop {
+            match waitpid(Some(pid), options).expect("a child") {
+                Some((_, status)) if status.stopped() => return,
+                Some((_, status)) => panic!("it ended with {status:?}:\n{}", self.screen()),
+                None => {
+                    assert!(start.elapsed() < TIMEOUT, "it goes on:\n{}", self.screen());
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+            }
         }
     }
 
