@@ -77,10 +77,12 @@
 mod aggregate;
 mod block;
 mod column;
+mod derived;
 mod field;
 mod filter;
 mod format;
 mod line;
+mod pattern;
 mod read;
 mod record;
 mod row_reader;
@@ -100,11 +102,14 @@ pub use column::{
     ABSENT, Codes, ColumnParts, ColumnRef, Numbers, OffsetDays, REMAINDER, RowBits, Segment,
     SegmentParts, Selection, Times,
 };
+pub use derived::{
+    DERIVED_INPUTS_MAX, Derivation, DerivedField, DerivedInput, DerivedInputs, DerivedName,
+    Extract, SourceName, derived_field, derived_names,
+};
 pub use field::{ColumnKind, Field, Unit};
 pub use filter::{
-    BoundedRegex, CacheReservation, Clause, ClauseError, CompiledFilter, Condition, ConditionError,
-    ConditionOperator, ConditionValue, FieldCondition, Filter, PatternAccount, PatternBudget,
-    PatternRefusal, PatternSize, RecordPredicate, RegexOptions, TextTest, TimeBounds, TimeReader,
+    Clause, ClauseError, CompiledFilter, Condition, ConditionError, ConditionOperator,
+    ConditionValue, FieldCondition, Filter, RecordPredicate, TextTest, TimeBounds, TimeReader,
     ValueBatch, ValueForm, excerpt,
 };
 pub use format::{
@@ -117,6 +122,10 @@ pub use format::{
     try_format, with_log_year,
 };
 pub use line::{Line, Lines};
+pub use pattern::{
+    BoundedRegex, CacheReservation, PatternAccount, PatternBudget, PatternRefusal, PatternSize,
+    RegexOptions,
+};
 pub use read::{BlockReader, LeftLines, ReadBlock, ResolvedBlock, UnparsedLine};
 pub use record::{FieldAccessor, Record, RecordFields, UnknownField};
 pub use row_reader::RowReader;

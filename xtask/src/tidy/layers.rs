@@ -111,12 +111,12 @@ const fn core(path: &'static str, remedy: &'static str) -> Rule {
 /// Files that may name a forbidden path all the same.
 pub(super) const EXCEPTIONS: &[Exception] = &[
     Exception {
-        file: "crates/core/src/filter/pattern/cache_place.rs",
+        file: "crates/core/src/pattern/cache_place.rs",
         path: "std::sync::Mutex",
         reason: "a search writes the cache of its thread, as in the pool of the engine",
     },
     Exception {
-        file: "crates/core/src/filter/pattern/budget.rs",
+        file: "crates/core/src/pattern/budget.rs",
         path: "std::sync::Mutex",
         reason: "the list of the patterns whose caches an answer drops, taken when one is compiled",
     },

@@ -61,11 +61,11 @@ pub(crate) fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     };
     let mut request = Request::new(arguments, &mut inputs, &choice, format)?;
     request.is_repeatable = output.is_repeatable() && inputs.iter().all(Input::is_file);
-    let mut exported = export(arguments, &request, &inputs, &choice, &mut output)?;
+    let mut exported = export(arguments, &request, &inputs, &mut output)?;
     if request.is_repeatable && !exported.late_fields.is_empty() {
         output.restart().map_err(|error| arguments.output_failure(&error))?;
         request.late_fields = exported.late_fields;
-        exported = export(arguments, &request, &inputs, &choice, &mut output)?;
+        exported = export(arguments, &request, &inputs, &mut output)?;
     }
     exported.missing = missing_of(&exported, &arguments.name());
     exported.complaints.splice(0..0, complaints);
@@ -126,7 +126,6 @@ fn export(
     arguments: &ExportArguments,
     request: &Request,
     inputs: &[Input],
-    choice: &FormatChoice,
     output: &mut Output,
 ) -> Result<ExportOutcome, Failure> {
     let retention = Retention::UntilConsumed;
@@ -141,7 +140,7 @@ fn export(
     let (complaints, written) = thread::scope(|scope| {
         let reading = scope.spawn(move || {
             // The inputs are read one after the other, so that the records are in their order.
-            let complaints = sources::read_all(&pipeline, inputs, choice, 1);
+            let complaints = sources::read_all(&pipeline, inputs, &request.choice, 1);
             if let Some(pipeline) = Arc::into_inner(pipeline) {
                 pipeline.finish();
             }

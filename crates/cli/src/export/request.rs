@@ -18,6 +18,8 @@ use crate::zone;
 pub(super) struct Request {
     pub(super) written: WrittenQuery,
     pub(super) query: ParsedQuery,
+    /// How the formats of the logs are chosen, with the derived fields that are named.
+    pub(super) choice: FormatChoice,
     /// The first option that selects a period.
     pub(super) period_option: Option<&'static str>,
     pub(super) kind: Option<RecordKind>,
@@ -41,7 +43,6 @@ impl Request {
         choice: &FormatChoice,
         format: ExportFormat,
     ) -> Result<Self, Failure> {
-        let logs = LogFields::new(inputs, choice);
         let zone = arguments.logs.zone()?;
         let own_zone = std::cell::LazyCell::new(|| {
             zone.clone().unwrap_or_else(|| zone::of_log(inputs, choice))
@@ -51,11 +52,16 @@ impl Request {
         let query = Query { conditions, ..Query::default() };
         let (written, query) = parse_query(&query, &now, &own_zone)?;
         let query = query.within(arguments.logs.period.period(&now, &own_zone)?);
+        let names = written.field_names();
+        let names = names.iter().chain(&arguments.columns).map(String::as_str);
+        let choice = arguments.logs.deriving(choice.clone(), names, zone.as_ref())?;
+        let logs = LogFields::new(inputs, &choice);
         let (kind, jobs) = (arguments.kind.map(Into::into), arguments.logs.threads());
         let period_option = arguments.logs.period.options().next();
         Ok(Self {
             written,
             query,
+            choice,
             period_option,
             kind,
             zone,

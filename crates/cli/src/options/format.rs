@@ -6,6 +6,7 @@ use clap::Args;
 use weir_core::{AddressBlock, ClientChoice, Format, LineOptions};
 use weir_ingest::FormatChoice;
 
+use super::DerivedArguments;
 use crate::format_file::parse_format;
 use crate::outcome::Failure;
 
@@ -48,6 +49,9 @@ pub(crate) struct FormatArguments {
     /// from a day in the file's name, or else from when the file was last written]
     #[arg(long, value_name = "YEAR", value_parser = clap::value_parser!(i32).range(1970..=2261))]
     year: Option<i32>,
+
+    #[command(flatten)]
+    derived: DerivedArguments,
 }
 
 /// Parses a network, or a single address.
@@ -108,11 +112,17 @@ impl FormatArguments {
         })
     }
 
+    /// The arguments about derived fields.
+    pub(crate) fn derived(&self) -> &DerivedArguments {
+        &self.derived
+    }
+
     /// What the command line states about all lines.
     fn line_options(&self) -> Option<LineOptions> {
         let is_chosen = self.client.is_some() || !self.trusted.is_empty();
         let choice = || ClientChoice::new(self.client.clone(), self.trusted.clone());
-        let options = LineOptions { client: is_chosen.then(choice), year: self.year };
+        let client = is_chosen.then(choice);
+        let options = LineOptions { client, year: self.year, ..LineOptions::default() };
         (options != LineOptions::default()).then_some(options)
     }
 }

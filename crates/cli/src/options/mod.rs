@@ -1,6 +1,7 @@
 //! Arguments that several commands share, and the values of options, parsed from their text.
 
 mod admin;
+mod derived;
 mod format;
 mod keep;
 mod kind;
@@ -14,6 +15,7 @@ mod read;
 mod token_file;
 
 pub(crate) use admin::AdminArguments;
+pub(crate) use derived::{DerivedArguments, words};
 pub(crate) use format::FormatArguments;
 pub(crate) use keep::{FeedWindow, KeepArguments, StateArguments};
 pub(crate) use kind::KindArgument;

@@ -49,6 +49,19 @@ impl ReadArguments {
         self.format.choice()
     }
 
+    /// The choice, whose formats have the derived fields among these names.
+    ///
+    /// # Errors
+    /// If a name or a definition is not valid.
+    pub(crate) fn deriving<'a>(
+        &self,
+        choice: FormatChoice,
+        names: impl IntoIterator<Item = &'a str>,
+        zone: Option<&Zone>,
+    ) -> Result<FormatChoice, Failure> {
+        self.format.derived().deriving(choice, names, zone)
+    }
+
     /// The zone of `--tz`.
     ///
     /// # Errors

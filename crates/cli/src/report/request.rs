@@ -43,6 +43,7 @@ impl ReportRequest {
         zone: Option<Zone>,
     ) -> Result<Self, Failure> {
         let format = arguments.read.format_choice()?;
+        let zone_of_parts = zone.clone();
         let zone_name = zone.as_ref().map(|zone| zone.name().to_owned());
         // The beginning of the log is read at most once for the zone, and only if a time has no
         // offset.
@@ -65,6 +66,13 @@ impl ReportRequest {
         let (written, query) = parse_query(&query, &now, &zone)?;
         let period = arguments.period.period(&now, &zone)?;
         let query = if arguments.compare { query.comparing(period) } else { query.within(period) };
+        let names = written.field_names();
+        let names = names.iter().chain(&arguments.group).chain([&arguments.stack]);
+        let format = arguments.read.deriving(
+            format.clone(),
+            names.map(String::as_str),
+            zone_of_parts.as_ref(),
+        )?;
         Ok(Self { written, query, format })
     }
 }

@@ -57,6 +57,11 @@ pub(super) struct RulePlace {
 }
 
 impl RulePlace {
+    /// The text that the rule stands in.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Returns the text, if the settings of the rule, or of one of its several limits, can be changed
     /// in it.
     pub(super) fn tunable_text(&self, limit: Option<&str>) -> Option<TunableText> {

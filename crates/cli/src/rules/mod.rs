@@ -33,7 +33,7 @@ use self::search::SettingSearch;
 use self::who::{Who, good_networks};
 use crate::display::safe;
 use crate::messages::say_all;
-use crate::options::data_bytes_max;
+use crate::options::{data_bytes_max, words};
 use crate::outcome::{Exit, Failure, print, say};
 use crate::report::{ReportArguments, print_blocks};
 use crate::scan::{Conditions, ReadInput, inputs_of, report_unparsed};
@@ -63,6 +63,9 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
     let (mut inputs, complaints) = sources::find(&inputs, &format);
     let zone = arguments.logs.zone()?;
     let conditions = Conditions::parse(&arguments.logs, zone.as_ref(), &mut inputs, &format)?;
+    let texts = places.iter().flat_map(|place| words(place.text()));
+    let names = conditions.field_names().chain(texts);
+    let format = arguments.logs.deriving(format, names, zone.as_ref())?;
     // As in a report, dates and local times of the conditions are in the zone of the log.
     let shown_zone = match (zone, arguments.json || arguments.decisions) {
         (None, false) => Some(zone::of_log(&mut inputs, &format)),

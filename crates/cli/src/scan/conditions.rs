@@ -48,6 +48,11 @@ impl Conditions {
         Ok(Self { filter, columns, fields })
     }
 
+    /// The names of the fields that the conditions are about.
+    pub(crate) fn field_names(&self) -> impl Iterator<Item = &str> {
+        self.fields.iter().map(|(_, name)| name.as_str())
+    }
+
     /// Whether there are no conditions, so that every record meets them.
     pub(crate) fn is_empty(&self) -> bool {
         self.filter.clauses.is_empty()

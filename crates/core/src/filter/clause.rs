@@ -5,8 +5,8 @@
 
 use std::fmt;
 
-use super::pattern::{BoundedRegex, PatternBudget, RegexOptions};
 use crate::field::Field;
+use crate::pattern::{BoundedRegex, PatternBudget, RegexOptions};
 use crate::schema::{ColumnId, RecordKind};
 use crate::similar_name::names_instead;
 use crate::value::{AddressBlock, parse_digits};

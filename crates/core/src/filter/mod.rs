@@ -17,7 +17,6 @@ mod clause;
 mod compiled;
 mod condition;
 mod leaf;
-mod pattern;
 mod predicate;
 
 pub use bounds::TimeBounds;
@@ -26,9 +25,5 @@ pub use compiled::{CompiledFilter, ValueBatch};
 pub use condition::{
     Condition, ConditionError, ConditionOperator, ConditionValue, FieldCondition, TimeReader,
     ValueForm, excerpt,
-};
-pub use pattern::{
-    BoundedRegex, CacheReservation, PatternAccount, PatternBudget, PatternRefusal, PatternSize,
-    RegexOptions,
 };
 pub use predicate::RecordPredicate;

@@ -8,6 +8,7 @@
 //! format.
 
 pub(super) mod client_choice;
+mod derived;
 pub(super) mod line_options;
 mod records;
 mod surroundings;
@@ -25,6 +26,7 @@ use super::program::head::Head;
 use super::program::json::{Envelope, UNREAD_MEMBERS};
 use super::program::tail::MORE_VALUES;
 use super::program::wrapper::Wrapper;
+use crate::derived::DerivedPart;
 use crate::field::Field;
 use crate::schema::RecordKind;
 
@@ -85,6 +87,8 @@ pub struct Format {
     options: Option<Arc<LineOptions>>,
     /// Where the client comes from by the options.
     client_source: Option<ClientSource>,
+    /// The derived fields that the options add. They are the last of the extra fields.
+    derived: Vec<DerivedPart>,
 }
 
 impl Format {
@@ -112,6 +116,7 @@ impl Format {
             suggestion: None,
             options: None,
             client_source: None,
+            derived: Vec::new(),
         }
     }
 
@@ -230,6 +235,7 @@ impl Format {
             format.client_source = ClientSource::of(choice, &mut format);
         }
         format.options = Some(options.clone());
+        format.add_derived(&options.derived);
         format
     }
 

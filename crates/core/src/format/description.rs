@@ -50,7 +50,7 @@ impl Format {
             definition: self.definition().to_owned(),
             kind: self.kind(),
             fields: self.fields().to_vec(),
-            extra_fields: self.extra_fields().to_vec(),
+            extra_fields: self.logged_extra_fields().to_vec(),
             year: self.year(),
             suggestion: self.suggested_definition().map(str::to_owned),
             unitless_members: self.unitless_members().to_vec(),

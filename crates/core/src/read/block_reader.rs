@@ -15,6 +15,7 @@ mod sealing;
 
 use std::sync::Arc;
 
+use super::derived_columns::{DerivedColumn, derived_columns};
 use super::left_lines::LeftLines;
 use super::read_block::{Columns, ReadBlock};
 use super::target_columns::{self, TargetColumns};
@@ -109,6 +110,10 @@ pub struct BlockReader {
     record_indices: Vec<usize>,
     /// The columns that are derived from the request's target.
     target: Option<TargetColumns>,
+    /// The columns that are derived from others. Their values are the last of `columns`.
+    derived: Vec<DerivedColumn>,
+    /// The name of the source of the next block, if a column is derived from it.
+    source_name: String,
     /// The kind of the format's records.
     kind: RecordKind,
     /// The number columns that the format fills.
@@ -158,9 +163,13 @@ impl BlockReader {
                 record_indices.push(index);
             }
         }
-        for (index, name) in format.extra_fields().iter().enumerate() {
+        for (index, name) in format.logged_extra_fields().iter().enumerate() {
             columns.push(TextColumn::new(values.add_text_column(name)));
             record_indices.push(Field::TEXT.len() + index);
+        }
+        let derived = derived_columns(&format, &record_indices, format.has_request_target());
+        for part in format.derived() {
+            columns.push(TextColumn::new(values.add_text_column(part.field.name())));
         }
         let numbers = Field::NUMBERS.into_iter().filter(|field| format.fills(*field));
         Self {
@@ -168,6 +177,8 @@ impl BlockReader {
             numbers: numbers.collect(),
             has_time: format.fills(Field::Time),
             target: format.has_request_target().then(TargetColumns::new),
+            derived,
+            source_name: String::new(),
             parser: LineParser::of_blocks(format),
             line_bytes_max: limits.line_bytes_max,
             columns,
@@ -192,6 +203,16 @@ impl BlockReader {
     /// a year.
     pub fn set_year_reference(&mut self, unix_s: Option<i64>) {
         self.parser.set_year_reference(unix_s);
+    }
+
+    /// Sets the name of the source of the blocks that are read next.
+    ///
+    /// Only fields that are derived from it need it.
+    pub fn set_source_name(&mut self, name: &str) {
+        if self.parser.format().derives_from_source() && self.source_name != name {
+            name.clone_into(&mut self.source_name);
+            self.derived.iter_mut().for_each(DerivedColumn::forget);
+        }
     }
 
     /// Parses a block of source number `source`.
@@ -260,6 +281,10 @@ impl BlockReader {
 
     /// Notes what the lines of a block have brought.
     fn end(&mut self, mut read: ReadBlock) -> ReadBlock {
+        for column in &mut self.derived {
+            let (columns, text) = (&mut read.columns, &mut self.columns);
+            column.fill(columns, text, self.target.as_ref(), &self.source_name);
+        }
         read.ids = self.own_ids();
         read.late = self.count_late(&read.columns);
         read.records = read.columns.line_starts.len() as u64;

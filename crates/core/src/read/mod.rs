@@ -37,6 +37,7 @@
 //! add up to the lines of the block.
 
 mod block_reader;
+mod derived_columns;
 mod left_lines;
 mod read_block;
 mod target_columns;

@@ -7,6 +7,8 @@
 //! Three numberings are in use: the own id of a target, the own ids of its parts, and the shared
 //! ids of its parts. Targets have no shared ids, since the data set has no such column.
 
+use std::borrow::Cow;
+
 use super::text_column::{LateId, TextColumn};
 use crate::column::{ABSENT, Codes};
 use crate::field::Field;
@@ -53,6 +55,17 @@ impl TargetColumns {
             paths: self.path.ids(),
             queries: self.query.ids(),
         }
+    }
+
+    /// Returns the reader's own id of a part of a target: 0 is the path, 1 the query.
+    #[inline]
+    pub(super) fn own_id(&self, target: u32, part: usize) -> u32 {
+        self.own[target as usize][part]
+    }
+
+    /// Returns the path or the query of an own id.
+    pub(super) fn value(&self, part: usize, id: usize) -> Cow<'_, [u8]> {
+        if part == 0 { self.path.value(id) } else { self.query.value(id) }
     }
 
     pub(super) fn memory_bytes(&self) -> usize {

@@ -67,6 +67,14 @@ impl TextColumn {
         self.interner.intern_one(value)
     }
 
+    /// Returns a value of the reader, as it is shared.
+    ///
+    /// # Panics
+    /// If the reader has no such value.
+    pub(super) fn value(&self, id: usize) -> Cow<'_, [u8]> {
+        self.shared_value(id)
+    }
+
     /// Returns the shared id of a resolved own id.
     pub(super) fn shared(&self, id: u32) -> u32 {
         self.shared[id as usize]

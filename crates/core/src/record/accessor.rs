@@ -152,6 +152,15 @@ impl FieldAccessor {
         })
     }
 
+    /// The bytes of a text field as they were logged; `None` for other kinds.
+    pub(crate) fn text<'a>(self, record: &Record<'a>) -> Option<&'a [u8]> {
+        match self {
+            Self::Field(field) => record.text(field),
+            Self::Extra(index) => record.extra(index),
+            Self::StatusClass => None,
+        }
+    }
+
     /// Whether the values are decimal numbers.
     ///
     /// In the text form of [`Self::value`], so that JSON and CSV can write them without quotes.

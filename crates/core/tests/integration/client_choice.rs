@@ -10,7 +10,7 @@ use weir_core::{
 fn options(field: Option<&str>, trusted: &[&str]) -> Arc<LineOptions> {
     let trusted = trusted.iter().map(|text| AddressBlock::parse(text).unwrap()).collect();
     let client = Some(ClientChoice::new(field.map(str::to_owned), trusted));
-    Arc::new(LineOptions { client, year: None })
+    Arc::new(LineOptions { client, year: None, ..LineOptions::default() })
 }
 
 /// The client and the peer of a line.

@@ -5,6 +5,7 @@ mod client_choice;
 mod column_twins;
 mod condition;
 mod condition_refusals;
+mod derived;
 mod folds;
 mod format_agreement;
 mod format_apache;

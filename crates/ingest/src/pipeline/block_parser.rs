@@ -130,6 +130,7 @@ impl BlockParser {
         let _call = mark!("BlockParser::read").enter();
         let Job { block, source_index: source, .. } = job;
         let own = self.reader(job.format_index, &job.format);
+        own.set_source_name(job.source.name());
         if job.late_companions.is_none() {
             let read = own.read(block, *source);
             return (vec![Part::new(&job.format, job.format_index, read)], None);
@@ -155,7 +156,9 @@ impl BlockParser {
     /// Reads the lines of a block that match a companion.
     fn read_left(&mut self, job: &Job, format: &Arc<Format>, lines: &LeftLines) -> PartRead {
         let index = self.companion_index(format);
-        let read = self.reader(index, format).read_left(&job.block, job.source_index, lines);
+        let reader = self.reader(index, format);
+        reader.set_source_name(job.source.name());
+        let read = reader.read_left(&job.block, job.source_index, lines);
         Part::new(format, index, read)
     }
 

@@ -22,6 +22,18 @@ const FOREIGN_SIGNS: [(&str, &str); 8] = [
     ("!==", "!="),
 ];
 
+/// The field whose parameters are fields: `query:utm_source`.
+const PARAMETERS_OF: &str = "query";
+
+/// Whether the name of a parameter follows, and not a value: an operator comes behind it.
+fn names_parameter(rest: &str) -> bool {
+    let is_end = |next: char| next.is_whitespace() || ",\"'()=!~<>^:".contains(next);
+    let (name, behind) = rest.split_at(rest.find(is_end).unwrap_or(rest.len()));
+    let behind = behind.trim_start();
+    let is_sign = |(sign, _): &(&str, ConditionOperator)| *sign != ":" && behind.starts_with(sign);
+    !name.is_empty() && ConditionOperator::SIGNS.iter().any(is_sign)
+}
+
 impl<'a> Cursor<'a> {
     /// The start of a text.
     pub(super) fn new(text: &'a str) -> Self {
@@ -101,6 +113,7 @@ impl<'a> Cursor<'a> {
                     false
                 }
                 '^' => rest.get(at..).is_some_and(|rest| rest.starts_with("^=")),
+                ':' if &rest[..at] == PARAMETERS_OF => !names_parameter(&rest[at + 1..]),
                 _ => next.is_whitespace() || ",\"()=!~<>:".contains(next),
             };
             if is_end {

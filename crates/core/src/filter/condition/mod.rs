@@ -28,8 +28,8 @@ use tree::Node;
 pub use tree::{ConditionOperator, ConditionValue, FieldCondition, ValueForm};
 
 use super::clause::Clause;
-use super::pattern::PatternBudget;
 use crate::field::Unit;
+use crate::pattern::PatternBudget;
 use crate::value::{QuantityError, STATUS_CLASS, parse_count, parse_seconds_ns, parse_whole_size};
 use crate::values::Values;
 

@@ -9,7 +9,7 @@ use super::parse_quantity;
 use super::tree::{ConditionOperator, ConditionValue, FieldCondition, Node, ValueForm};
 use crate::field::{ColumnKind, Field, Unit};
 use crate::filter::clause::{Clause, ClauseError, TextTest, known_names};
-use crate::filter::pattern::PatternBudget;
+use crate::pattern::PatternBudget;
 use crate::value::{STATUS_CLASS, STATUS_CLASSES};
 use crate::values::Values;
 

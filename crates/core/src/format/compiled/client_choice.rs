@@ -30,7 +30,7 @@ use crate::value::{AddressBlock, Client};
 /// use weir_core::{AddressBlock, ClientChoice, Field, Format, LineOptions, LineParser, Record};
 ///
 /// let trusted = vec![AddressBlock::parse("10.0.0.0/8").unwrap()];
-/// let options = LineOptions { client: Some(ClientChoice::new(None, trusted)), year: None };
+/// let options = LineOptions { client: Some(ClientChoice::new(None, trusted)), year: None, ..LineOptions::default() };
 /// let format = Format::parse("$remote_addr $status $http_x_forwarded_for")?;
 /// let format = format.with_line_options(&Arc::new(options));
 /// let mut parser = LineParser::new(Arc::new(format));
@@ -107,15 +107,6 @@ pub(in crate::format) struct ClientSource {
     pub(in crate::format) peer: usize,
 }
 
-/// The text of a field as it is in the line.
-fn text<'a>(record: &Record<'a>, accessor: FieldAccessor) -> Option<&'a [u8]> {
-    match accessor {
-        FieldAccessor::Field(field) => record.text(field),
-        FieldAccessor::Extra(index) => record.extra(index),
-        FieldAccessor::StatusClass => None,
-    }
-}
-
 /// The extra field for the address of the connection, if it is not the client.
 const PEER: &str = "peer";
 
@@ -139,9 +130,9 @@ impl ClientSource {
 
     /// Sets the client of a record by a choice.
     pub(in crate::format) fn apply(&self, choice: &ClientChoice, record: &mut Record<'_>) {
-        let connection = self.connection.and_then(|it| text(record, it));
+        let connection = self.connection.and_then(|it| it.text(record));
         let is_proxy = connection.is_none_or(|address| choice.is_trusted(address));
-        let client = text(record, self.value).and_then(|value| choice.client_of(value));
+        let client = self.value.text(record).and_then(|value| choice.client_of(value));
         let client = client.filter(|_| is_proxy || !choice.has_networks());
         let Some(client) = client.or(connection) else { return };
         record.put_text(Field::Client, Some(client));

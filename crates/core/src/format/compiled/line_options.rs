@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Format;
 use super::client_choice::ClientChoice;
+use crate::derived::DerivedField;
 
 /// Options of all lines, whatever their format.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub struct LineOptions {
     pub client: Option<ClientChoice>,
     /// The year of the first line of each source, for times without one.
     pub year: Option<i32>,
+    /// Fields that formats get in addition, as far as they have what these are derived from.
+    pub derived: Vec<DerivedField>,
 }
 
 /// Gives a format the options of all lines, if there are some and it has not got them.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::followed_format::FollowedFormat;
 use super::line_parser::LineParser;
+use crate::derived::DerivedMemo;
 use crate::format::compiled::Format;
 use crate::format::program::mismatch::Mismatch;
 use crate::record::Record;
@@ -45,6 +46,8 @@ pub struct LogReader {
     decoded: Vec<u8>,
     /// The parsers of lines that the format does not match, in the order in which they are tried.
     companions: Vec<LineParser>,
+    /// The values of derived fields.
+    derived: DerivedMemo,
 }
 
 /// The result of reading one line.
@@ -98,12 +101,26 @@ impl LogReader {
     pub fn of_span(format: Arc<Format>, companions: &[Arc<Format>]) -> Self {
         let companions = companions.iter().map(|format| LineParser::new(format.clone())).collect();
         let parser = LineParser::new(format);
-        Self { followed: None, parser, text: Vec::new(), decoded: Vec::new(), companions }
+        Self {
+            followed: None,
+            parser,
+            text: Vec::new(),
+            decoded: Vec::new(),
+            companions,
+            derived: DerivedMemo::default(),
+        }
     }
 
     /// Begins another span in the same formats.
     pub fn begin_span(&mut self) {
         self.parser.begin_block();
+    }
+
+    /// Sets the name of the source of the next lines.
+    ///
+    /// Only fields that are derived from it need it.
+    pub fn set_source_name(&mut self, name: &str) {
+        self.derived.set_source(name);
     }
 
     /// Adds a format in which lines are tried after all others, from the next line on.
@@ -163,7 +180,7 @@ impl LogReader {
             Err(mismatch) => Err(mismatch),
         };
         match outcome {
-            Ok(()) => then(&self.parser, LineOutcome::Record(&record)),
+            Ok(()) => then_record(&self.parser, &mut self.derived, record, then),
             Err(mismatch) if mismatch.is_of_empty_line() => {
                 then(&self.parser, LineOutcome::Unparsed(mismatch))
             }
@@ -188,7 +205,7 @@ impl LogReader {
             if let Ok(inside) = parser.unwrap(line, &mut self.text)
                 && parser.parse_decoding(inside, &mut self.decoded, &mut record).is_ok()
             {
-                return then(parser, LineOutcome::Record(&record));
+                return then_record(parser, &mut self.derived, record, then);
             }
         }
         then(&self.parser, LineOutcome::Unparsed(mismatch))
@@ -198,4 +215,22 @@ impl LogReader {
     pub(in crate::format) fn is_field_list(&self, line: &[u8]) -> bool {
         self.followed.as_ref().is_some_and(|followed| followed.is_field_list(line))
     }
+}
+
+/// Passes a record on, with its derived fields.
+#[inline]
+fn then_record<T>(
+    parser: &LineParser,
+    derived: &mut DerivedMemo,
+    record: Record<'_>,
+    then: impl FnOnce(&LineParser, LineOutcome<'_, '_>) -> T,
+) -> T {
+    let parts = parser.format().derived();
+    if parts.is_empty() {
+        return then(parser, LineOutcome::Record(&record));
+    }
+    derived.derive(parts, &record);
+    let mut record = record;
+    derived.put(parts, &mut record);
+    then(parser, LineOutcome::Record(&record))
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::derived::DerivedField;
 use crate::format::compiled::line_options::LineOptions;
 use crate::format::compiled::{Format, YearReference};
 
@@ -52,6 +53,27 @@ impl FormatChoice {
             Self::Detect | Self::Unread => None,
             Self::DetectWith(options) => Some(options.clone()),
             Self::Forced(format) | Self::Known { format, .. } => format.line_options().cloned(),
+        }
+    }
+
+    /// The same choice, whose formats have these derived fields as well.
+    #[must_use]
+    pub fn deriving(self, fields: Vec<DerivedField>) -> Self {
+        if fields.is_empty() {
+            return self;
+        }
+        let mut options = self.line_options().map(Arc::unwrap_or_clone).unwrap_or_default();
+        options.derived.extend(fields);
+        let options = Arc::new(options);
+        let with = |format: &Arc<Format>| Arc::new(format.with_line_options(&options));
+        match self {
+            Self::Unread => Self::Unread,
+            Self::Detect | Self::DetectWith(_) => Self::DetectWith(options),
+            Self::Forced(format) => Self::Forced(with(&format)),
+            Self::Known { format, companions } => Self::Known {
+                format: with(&format),
+                companions: companions.iter().map(with).collect(),
+            },
         }
     }
 }

@@ -282,7 +282,8 @@ mod tests {
 
     /// The same, if the first line is of this year.
     fn dates(year: i32, blocks: &[&[&str]]) -> Vec<String> {
-        let options = Arc::new(LineOptions { client: None, year: Some(year) });
+        let options =
+            Arc::new(LineOptions { client: None, year: Some(year), ..LineOptions::default() });
         let owned = |times: &&[&str]| times.iter().map(|time| (*time).to_owned()).collect();
         let blocks: Vec<Vec<String>> = blocks.iter().map(owned).collect();
         dates_of(FormatChoice::DetectWith(options), None, &blocks)
@@ -302,7 +303,8 @@ mod tests {
     fn the_years_in_a_block_follow_the_lines() {
         let (expected, times): (Vec<_>, Vec<_>) =
             days(Date::new(2021, 3, 1).unwrap(), 1_200).into_iter().unzip();
-        let options = Arc::new(LineOptions { client: None, year: Some(2021) });
+        let options =
+            Arc::new(LineOptions { client: None, year: Some(2021), ..LineOptions::default() });
         let choice = FormatChoice::DetectWith(options);
         assert_eq!(dates_of(choice.clone(), None, std::slice::from_ref(&times)), expected);
         let blocks: Vec<Vec<String>> = times.chunks(77).map(<[String]>::to_vec).collect();
@@ -311,7 +313,8 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_not_set_changes_no_other_years() {
-        let options = Arc::new(LineOptions { client: None, year: Some(2021) });
+        let options =
+            Arc::new(LineOptions { client: None, year: Some(2021), ..LineOptions::default() });
         let choice = FormatChoice::DetectWith(options);
         let unset = vec!["Jan  1 00:00:10".to_owned(); 22_000];
         for month in [5, 9] {
@@ -377,7 +380,8 @@ mod tests {
 
     #[test]
     fn a_block_without_order_is_not_cut_into_lines() {
-        let options = Arc::new(LineOptions { client: None, year: Some(2021) });
+        let options =
+            Arc::new(LineOptions { client: None, year: Some(2021), ..LineOptions::default() });
         let choice = FormatChoice::DetectWith(options);
         let mut tracker = FormatTracker::new(choice, TrackerOptions::default(), 0);
         let log = (line("Jan  1 00:00:00") + &line("May  1 00:00:00")).repeat(1_000);

@@ -1,6 +1,7 @@
 //! The memory of a reader: the values that it remembers, and when it forgets them.
 
 use super::BlockReader;
+use crate::read::derived_columns::DerivedColumn;
 use crate::read::target_columns::TargetColumns;
 use crate::read::text_column::TextColumn;
 use crate::values::InFlightGuard;
@@ -11,7 +12,8 @@ impl BlockReader {
     /// Not included are the columns of the block that is being read.
     pub fn memory_bytes(&self) -> usize {
         let columns: usize = self.columns.iter().map(TextColumn::memory_bytes).sum();
-        columns + self.target.as_ref().map_or(0, TargetColumns::memory_bytes)
+        let derived: usize = self.derived.iter().map(DerivedColumn::memory_bytes).sum();
+        columns + derived + self.target.as_ref().map_or(0, TargetColumns::memory_bytes)
     }
 
     /// Returns whether the reader remembers so many values that it should forget some.
@@ -43,6 +45,7 @@ impl BlockReader {
         self.is_outdated = false;
         self.columns.iter_mut().for_each(TextColumn::forget);
         self.target.iter_mut().for_each(TargetColumns::forget);
+        self.derived.iter_mut().for_each(DerivedColumn::forget);
     }
 
     /// Forgets the columns that exceed their share of the memory.
@@ -55,5 +58,7 @@ impl BlockReader {
         if let Some(target) = self.target.as_mut().filter(|target| target.memory_bytes() > share) {
             target.forget();
         }
+        // They know ids of all columns.
+        self.derived.iter_mut().for_each(DerivedColumn::forget);
     }
 }

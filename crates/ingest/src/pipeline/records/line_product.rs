@@ -163,6 +163,7 @@ impl<S: LineSink, C> LineProduct<'_, S, C> {
         has_turn: bool,
     ) -> bool {
         let mut reader = SpanReader::begin(self.reader.take(), &job.format, companions);
+        reader.log.set_source_name(job.source.name());
         let has_read_all = self.read(job, &mut reader, visit, has_turn);
         self.reader = Some(reader);
         has_read_all

@@ -173,6 +173,11 @@ impl BoundedRegex {
         groups.is_match().then(|| groups.iter().map(bytes).collect())
     }
 
+    /// Returns the number of groups that the expression has.
+    pub(crate) fn groups_len(&self) -> usize {
+        self.shared.regex.captures_len().saturating_sub(1)
+    }
+
     /// Returns the expression; several have lines of their own.
     pub fn as_str(&self) -> &str {
         &self.shared.text
@@ -240,7 +245,7 @@ mod tests {
 
     use super::super::budget::CACHES_BYTES;
     use super::{BoundedRegex, RegexOptions};
-    use crate::filter::pattern::{PatternAccount, PatternBudget};
+    use crate::pattern::{PatternAccount, PatternBudget};
 
     /// The caches of these patterns grow with every text that they have not seen.
     fn growing(number: usize) -> String {

@@ -1,0 +1,91 @@
+//! The arguments about fields that are derived from others, and the fields that exist.
+
+use clap::Args;
+use weir_core::{DerivedField, Extract, Field, SourceName, Zone, derived_field};
+use weir_ingest::FormatChoice;
+
+use crate::outcome::Failure;
+
+/// Fields that are derived from those of the log.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct DerivedArguments {
+    /// A field of one's own, any number of times: the part of a field that the group of an
+    /// expression matches, as in `shop = extract path '^/shop/(\w+)'`
+    #[arg(long = "derive", value_name = "NAME = extract FIELD 'REGEX'")]
+    definitions: Vec<String>,
+
+    /// The part of a file's name that the field `source` has: an expression with one group, such as
+    /// `([^/]+)\.access\.log` [default: the whole name]
+    #[arg(long, value_name = "REGEX")]
+    source_name: Option<String>,
+}
+
+impl DerivedArguments {
+    /// The choice, whose formats have the derived fields among these names. Times are told in the
+    /// zone, or as they were logged.
+    ///
+    /// # Errors
+    /// If a name or a definition is not valid.
+    pub(crate) fn deriving<'a>(
+        &self,
+        choice: FormatChoice,
+        names: impl IntoIterator<Item = &'a str>,
+        zone: Option<&Zone>,
+    ) -> Result<FormatChoice, Failure> {
+        let own = self.own_fields()?;
+        let mut fields: Vec<DerivedField> = Vec::new();
+        for name in names {
+            if Field::by_name(name).is_some() || fields.iter().any(|field| field.name() == name) {
+                continue;
+            }
+            fields.extend(self.field(name, &own, zone)?);
+        }
+        Ok(choice.deriving(fields))
+    }
+
+    /// The derived field of this name, if there is one.
+    fn field(
+        &self,
+        name: &str,
+        own: &[DerivedField],
+        zone: Option<&Zone>,
+    ) -> Result<Option<DerivedField>, Failure> {
+        if let Some(own) = own.iter().find(|field| field.name() == name) {
+            return Ok(Some(own.clone()));
+        }
+        if let (Some(expression), "source") = (&self.source_name, name) {
+            let source = SourceName::part(expression);
+            let source =
+                source.map_err(|error| Failure::new(format_args!("--source-name: {error}")))?;
+            return Ok(Some(source.into_field()));
+        }
+        derived_field(name, zone).map_err(Failure::new)
+    }
+
+    /// The fields of `--derive`.
+    fn own_fields(&self) -> Result<Vec<DerivedField>, Failure> {
+        let field = |definition: &String| {
+            let refuse =
+                |reason: String| Failure::new(format_args!("--derive: `{definition}`: {reason}"));
+            let (name, extract) = definition.split_once('=').ok_or_else(|| {
+                refuse("write NAME = extract FIELD 'regex with one group'".to_owned())
+            })?;
+            let name = name.trim();
+            let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            if name.is_empty() || !is_name {
+                return Err(refuse("a name has letters, digits and underscores".to_owned()));
+            }
+            if Field::by_name(name).is_some() {
+                return Err(refuse(format!("`{name}` is a field already; choose another name")));
+            }
+            Ok(Extract::parse(extract).map_err(refuse)?.into_field(name))
+        };
+        self.definitions.iter().map(field).collect()
+    }
+}
+
+/// The words of a text that may be names of fields, for texts in which names stand among others.
+pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
+    let is_part = |next: char| next.is_alphanumeric() || matches!(next, '_' | '/' | ':' | '-');
+    text.split(move |next| !is_part(next)).filter(|word| !word.is_empty())
+}

@@ -1,0 +1,164 @@
+//! Derived fields: values that a log implies.
+//!
+//! A line has a time, and so an hour of the day; it has an address, and so a network. A
+//! [`DerivedField`] says how such a value follows from others. A format takes the derived fields
+//! that a question names ([`LineOptions::derived`](crate::LineOptions)), and has them from then on
+//! as it has its own: conditions, lists, rules and exports cannot tell the difference. A field that
+//! the log itself has goes before a derived one of the same name.
+//!
+//! A value is derived once for each distinct input that a reader meets, not for each line. So a
+//! [`Derivation`] may be slow, but its value may depend on nothing but its inputs.
+
+mod catalog;
+mod extract;
+mod memo;
+mod network;
+mod parameter;
+mod part;
+mod path;
+mod source;
+mod time;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use catalog::{DerivedName, derived_field, derived_names};
+pub use extract::Extract;
+pub use source::SourceName;
+
+pub(crate) use memo::DerivedMemo;
+pub(crate) use part::{BoundInput, DerivedPart};
+
+use crate::field::Field;
+use crate::value::Timestamp;
+
+/// The most inputs of a derived field.
+pub const DERIVED_INPUTS_MAX: usize = 3;
+
+/// Times within a step of this length have the same derived values: the difference of any two
+/// zones since 1972 is a multiple of it. In seconds.
+pub(crate) const TIME_STEP_S: i64 = 900;
+
+/// How a value follows from other values.
+pub trait Derivation: fmt::Debug + Send + Sync {
+    /// Appends the derived value. Returns false, and appends nothing, if there is none.
+    ///
+    /// The same inputs always give the same value.
+    fn derive(&self, inputs: &DerivedInputs<'_>, value: &mut Vec<u8>) -> bool;
+}
+
+/// What a derived field is derived from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DerivedInput {
+    /// A text field, by its name in this crate or in the format.
+    Text(String),
+    /// The time, rounded down to a quarter of an hour.
+    Time,
+    /// The name of the source.
+    Source,
+}
+
+/// The inputs of one value.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DerivedInputs<'a> {
+    pub(crate) texts: [Option<&'a [u8]>; DERIVED_INPUTS_MAX],
+    pub(crate) time: Option<Timestamp>,
+    pub(crate) source: &'a str,
+}
+
+impl<'a> DerivedInputs<'a> {
+    /// The inputs of a field that is derived from these texts.
+    pub fn of_texts(texts: &[Option<&'a [u8]>]) -> Self {
+        let mut inputs = Self::default();
+        for (place, text) in inputs.texts.iter_mut().zip(texts) {
+            *place = *text;
+        }
+        inputs
+    }
+
+    /// These inputs at a time.
+    #[must_use]
+    pub fn at(self, time: Timestamp) -> Self {
+        Self { time: Some(time), ..self }
+    }
+
+    /// The value of the input at this position in [`DerivedField::inputs`]; `None` if the line
+    /// lacks it, or if it is no text.
+    pub fn text(&self, position: usize) -> Option<&'a [u8]> {
+        self.texts.get(position).copied().flatten()
+    }
+
+    /// The time, rounded down to a quarter of an hour.
+    pub fn time(&self) -> Option<Timestamp> {
+        self.time
+    }
+
+    /// The name of the source.
+    pub fn source(&self) -> &'a str {
+        self.source
+    }
+}
+
+/// A field whose values follow from others.
+///
+/// A format has it if it fills the first input.
+#[derive(Debug, Clone)]
+pub struct DerivedField {
+    name: String,
+    inputs: Vec<DerivedInput>,
+    derivation: Arc<dyn Derivation>,
+}
+
+impl DerivedField {
+    /// A field of this name. Inputs after [`DERIVED_INPUTS_MAX`] are not read.
+    pub fn new(
+        name: impl Into<String>,
+        inputs: Vec<DerivedInput>,
+        derivation: Arc<dyn Derivation>,
+    ) -> Self {
+        Self { name: name.into(), inputs, derivation }
+    }
+
+    /// A field that is derived from one known text field.
+    pub fn of_field(
+        name: impl Into<String>,
+        field: Field,
+        derivation: impl Derivation + 'static,
+    ) -> Self {
+        let inputs = vec![DerivedInput::Text(field.name().to_owned())];
+        Self::new(name, inputs, Arc::new(derivation))
+    }
+
+    /// The name in conditions and JSON.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it is derived from, the required input first.
+    pub fn inputs(&self) -> &[DerivedInput] {
+        &self.inputs
+    }
+
+    /// Appends the value. Returns false if there is none.
+    pub fn derive(&self, inputs: &DerivedInputs<'_>, value: &mut Vec<u8>) -> bool {
+        self.derivation.derive(inputs, value)
+    }
+}
+
+/// Fields of one name are the same: a process has one definition of each.
+impl PartialEq for DerivedField {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for DerivedField {}
+
+/// The first time of the step of a time.
+pub(crate) fn step_of(time: Timestamp) -> Timestamp {
+    const STEP_NS: i64 = TIME_STEP_S * 1_000_000_000;
+    Timestamp { unix_ns: time.unix_ns.div_euclid(STEP_NS).saturating_mul(STEP_NS), ..time }
+}
+
+#[cfg(test)]
+mod tests;
