@@ -78,6 +78,7 @@ mod aggregate;
 mod block;
 mod column;
 mod derived;
+mod derived_name;
 mod field;
 mod filter;
 mod format;
@@ -103,9 +104,10 @@ pub use column::{
     SegmentParts, Selection, Times,
 };
 pub use derived::{
-    DERIVED_INPUTS_MAX, Derivation, DerivedField, DerivedInput, DerivedInputs, DerivedName,
-    Extract, SourceName, derived_field, derived_names,
+    DERIVED_INPUTS_MAX, Derivation, DerivedField, DerivedInput, DerivedInputs, Extract, SourceName,
+    derived_field,
 };
+pub use derived_name::{DerivedName, derived_names};
 pub use field::{ColumnKind, Field, Unit};
 pub use filter::{
     Clause, ClauseError, CompiledFilter, Condition, ConditionError, ConditionOperator,

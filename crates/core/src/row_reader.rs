@@ -34,17 +34,22 @@ impl RowReader {
             |name: &str| formats().any(|it| it.extra_fields().iter().any(|has| has == name));
         let is_own = |column: &ColumnId| Field::TEXT.iter().all(|field| field.column() != *column);
         let columns = values.schema().text_columns().filter(|(column, _)| is_own(column));
-        let (extra_columns, names): (Vec<ColumnId>, Vec<String>) = columns
+        let is_derived = |column: &ColumnId| values.schema().is_derived(*column);
+        let mut extra: Vec<(ColumnId, String)> = columns
             .filter(|(_, name)| is_extra(name))
             .map(|(column, name)| (column, name.to_owned()))
-            .unzip();
+            .collect();
+        extra.sort_by_key(|(column, _)| is_derived(column));
+        let logged = extra.iter().filter(|(column, _)| !is_derived(column)).count();
+        let (extra_columns, names): (Vec<ColumnId>, Vec<String>) = extra.into_iter().unzip();
         let all = |holds: fn(&Format) -> bool| {
             formats().next().is_some() && formats().all(|format| holds(format))
         };
         let has_arrival_times = all(Format::has_arrival_times);
         let has_plain_texts = all(Format::has_plain_texts);
         let fields = RecordFields::new(fields.collect(), names, kind)
-            .with_literal_dashes(|name| has_literal_dashes(formats().map(Arc::as_ref), name));
+            .with_literal_dashes(|name| has_literal_dashes(formats().map(Arc::as_ref), name))
+            .with_logged(logged);
         let extra_fields = (0..extra_columns.len()).collect();
         Self {
             extra_columns,

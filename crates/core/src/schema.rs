@@ -182,6 +182,8 @@ const LEADING_COLUMNS: [&str; 2] = ["level", "action"];
 pub struct Schema {
     columns: Vec<Column>,
     text_columns: usize,
+    /// The columns whose values no line has.
+    derived: Vec<ColumnId>,
 }
 
 impl Schema {
@@ -214,6 +216,7 @@ impl Schema {
         let mut schema = Self {
             columns: Field::ALL.into_iter().map(column).collect(),
             text_columns: Field::TEXT.len(),
+            derived: Vec::new(),
         };
         for name in LEADING_COLUMNS {
             schema.add_text_column(name);
@@ -243,6 +246,23 @@ impl Schema {
     pub fn text_columns(&self) -> impl Iterator<Item = (ColumnId, &str)> {
         let is_text = |(_, column): &(ColumnId, &Column)| column.kind == ColumnKind::Text;
         self.columns().filter(is_text).map(|(id, column)| (id, column.name.as_str()))
+    }
+
+    /// The text columns whose values stand in lines: a search through all fields reads these.
+    pub(crate) fn logged_text_columns(&self) -> impl Iterator<Item = ColumnId> {
+        self.text_columns().map(|(id, _)| id).filter(|id| !self.derived.contains(id))
+    }
+
+    /// Whether a column is derived from others.
+    pub(crate) fn is_derived(&self, id: ColumnId) -> bool {
+        self.derived.contains(&id)
+    }
+
+    /// Notes that a column is derived from others.
+    pub(crate) fn set_derived(&mut self, id: ColumnId) {
+        if !self.derived.contains(&id) {
+            self.derived.push(id);
+        }
     }
 
     /// A column; `None` if the data set has no column of that id.

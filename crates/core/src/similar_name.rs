@@ -1,5 +1,7 @@
 //! The known name that a person may have meant by an unknown one.
 
+use crate::derived_name::derived_names;
+
 /// Names that people try, and the fields that they mean.
 const OTHER_NAMES: [(&str, &str); 26] = [
     ("address", "client"),
@@ -65,7 +67,9 @@ pub fn nearest_name<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) ->
 /// after the subject of a sentence about them.
 pub(crate) fn names_instead(name: &str, known: &[String], subject: &str) -> String {
     let all = known.join(", ");
-    match nearest_name(name, known.iter().map(String::as_str)) {
+    // Derived fields are not listed, because every log has them.
+    let derived = derived_names().iter().map(|derived| derived.name);
+    match nearest_name(name, known.iter().map(String::as_str).chain(derived)) {
         Some(nearest) => format!("did you mean `{nearest}`? ({subject} {all})"),
         None => format!("{subject} {all}"),
     }

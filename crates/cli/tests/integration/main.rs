@@ -12,6 +12,7 @@ mod conditions;
 mod config;
 mod count;
 mod crowdsec;
+mod derived;
 mod duckdb;
 mod escapes;
 mod export;

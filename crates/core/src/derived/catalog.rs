@@ -12,45 +12,6 @@ const SEGMENTS_MAX: usize = 64;
 /// The longest name of a parameter, in bytes.
 const PARAMETER_BYTES_MAX: usize = 256;
 
-/// A derived field, for a list of those that exist.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DerivedName {
-    /// Its name, with a capital letter for a part to choose.
-    pub name: &'static str,
-    /// What it is, as a part of a sentence.
-    pub about: &'static str,
-}
-
-/// The derived fields of this crate.
-pub fn derived_names() -> &'static [DerivedName] {
-    const NAMES: &[DerivedName] = &[
-        DerivedName { name: "date", about: "the day, as 2026-11-28" },
-        DerivedName { name: "hour", about: "the hour of the day, 00 to 23" },
-        DerivedName { name: "weekday", about: "the day of the week, 1 Monday to 7 Sunday" },
-        DerivedName {
-            name: "source",
-            about: "the file, or the part of its name that --source-name takes",
-        },
-        DerivedName {
-            name: "network",
-            about: "the network of the client: /24 for IPv4, /48 for IPv6",
-        },
-        DerivedName {
-            name: "network/N",
-            about: "the network of the client with a prefix of N bits",
-        },
-        DerivedName { name: "path/N", about: "the first N segments of the path" },
-        DerivedName { name: "extension", about: "the extension of the path, in lower case" },
-        DerivedName {
-            name: "static",
-            about: "whether the path is a static file, by its extension: yes or no",
-        },
-        DerivedName { name: "query:NAME", about: "the parameter NAME of the query, decoded" },
-        DerivedName { name: "campaign", about: "utm_campaign, or else utm_source, of the query" },
-    ];
-    NAMES
-}
-
 /// The derived field of this name; `None` if this crate has none. Times are told in the zone, or as
 /// they were logged.
 ///

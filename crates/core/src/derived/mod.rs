@@ -22,7 +22,7 @@ mod time;
 use std::fmt;
 use std::sync::Arc;
 
-pub use catalog::{DerivedName, derived_field, derived_names};
+pub use catalog::derived_field;
 pub use extract::Extract;
 pub use source::SourceName;
 

@@ -2,7 +2,8 @@
 
 use std::net::IpAddr;
 
-use super::{DerivedInputs, Extract, SourceName, derived_field, derived_names, step_of};
+use super::{DerivedInputs, Extract, SourceName, derived_field, step_of};
+use crate::derived_name::derived_names;
 use crate::value::{Timestamp, Zone};
 
 fn value(name: &str, zone: Option<&Zone>, inputs: &DerivedInputs<'_>) -> Option<String> {

@@ -162,7 +162,7 @@ impl CompiledFilter {
             match leaf {
                 Leaf::Text(text) => add(text.column, &text.decided),
                 Leaf::AnyText { .. } => {
-                    for (column, _) in values.schema().text_columns() {
+                    for column in values.schema().logged_text_columns() {
                         let known = leaf.text(column).map(|text| text.decided.clone());
                         add(column, &known.unwrap_or_default());
                     }
@@ -227,7 +227,7 @@ impl CompiledFilter {
         self.leaves.iter().any(|leaf| match leaf {
             Leaf::Text(text) => might_differ(text.column, &text.test),
             Leaf::AnyText { test, .. } => {
-                values.schema().text_columns().any(|(column, _)| might_differ(column, test))
+                values.schema().logged_text_columns().any(|column| might_differ(column, test))
             }
             Leaf::Number { .. } | Leaf::Time { .. } => false,
         })

@@ -186,7 +186,7 @@ impl<'a> RecordClause<'a> {
 fn text_accessors(fields: &RecordFields) -> Vec<FieldAccessor> {
     let is_text = |accessor: &FieldAccessor| match accessor {
         FieldAccessor::Field(field) => field.kind() == ColumnKind::Text,
-        FieldAccessor::Extra(_) => true,
+        FieldAccessor::Extra(index) => *index < fields.logged_extra_fields(),
         FieldAccessor::StatusClass => false,
     };
     fields.accessors().into_iter().map(|(_, accessor)| accessor).filter(is_text).collect()

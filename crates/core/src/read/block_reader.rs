@@ -169,7 +169,7 @@ impl BlockReader {
         }
         let derived = derived_columns(&format, &record_indices, format.has_request_target());
         for part in format.derived() {
-            columns.push(TextColumn::new(values.add_text_column(part.field.name())));
+            columns.push(TextColumn::new(values.add_derived_column(part.field.name())));
         }
         let numbers = Field::NUMBERS.into_iter().filter(|field| format.fills(*field));
         Self {

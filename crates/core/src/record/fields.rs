@@ -26,6 +26,8 @@ pub struct RecordFields {
     extra_fields: Vec<String>,
     /// For each extra field, whether a value `-` is a value.
     literal_dashes: Vec<bool>,
+    /// How many of the extra fields, the first, stand in lines. The others are derived.
+    logged: usize,
     kind: RecordKind,
     has_arrival_times: bool,
     has_plain_texts: bool,
@@ -34,11 +36,12 @@ pub struct RecordFields {
 impl RecordFields {
     /// Known fields, and fields that only some formats have, by their index in a record.
     pub(crate) fn new(fields: Vec<Field>, extra_fields: Vec<String>, kind: RecordKind) -> Self {
-        let literal_dashes = vec![false; extra_fields.len()];
+        let (literal_dashes, logged) = (vec![false; extra_fields.len()], extra_fields.len());
         Self {
             fields,
             extra_fields,
             literal_dashes,
+            logged,
             kind,
             has_arrival_times: false,
             has_plain_texts: false,
@@ -49,6 +52,16 @@ impl RecordFields {
     pub(crate) fn with_literal_dashes(mut self, is_literal: impl Fn(&String) -> bool) -> Self {
         self.literal_dashes = self.extra_fields.iter().map(is_literal).collect();
         self
+    }
+
+    /// The same fields, of which only the first extra ones stand in lines.
+    pub(crate) fn with_logged(self, logged: usize) -> Self {
+        Self { logged, ..self }
+    }
+
+    /// How many of the extra fields, the first, stand in lines. The others are derived.
+    pub(crate) fn logged_extra_fields(&self) -> usize {
+        self.logged
     }
 
     /// The same fields, with times that are those at which requests arrived.

@@ -139,6 +139,13 @@ impl Values {
         column
     }
 
+    /// The text column of that name, which holds values that are derived from others.
+    pub(crate) fn add_derived_column(&mut self, name: &str) -> ColumnId {
+        let column = self.add_text_column(name);
+        self.schema.set_derived(column);
+        column
+    }
+
     /// Returns the distinct values of a column. A column of numbers or times has none.
     ///
     /// # Panics

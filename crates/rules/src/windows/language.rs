@@ -213,6 +213,10 @@ fn key_part(word: Word<'_>) -> Result<KeyPart, RuleError> {
         let usage = || word.error(format!("write `{function}FIELD)`, without spaces"));
         return Ok(part(field.ok_or_else(usage)?.to_owned()));
     }
+    // The names of these derived fields have a number in them.
+    if ["network/", "path/"].iter().any(|derived| word.text.starts_with(derived)) {
+        return Ok(KeyPart::Field(word.text.to_owned()));
+    }
     let mut pieces = word.text.split('/');
     let field = pieces.next().unwrap_or_default().to_owned();
     let bits: Vec<&str> = pieces.collect();

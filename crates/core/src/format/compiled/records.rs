@@ -75,7 +75,8 @@ impl Format {
     /// Returns the fields of the records.
     pub fn record_fields(&self) -> RecordFields {
         let fields = RecordFields::new(self.fields.clone(), self.extra_fields.clone(), self.kind())
-            .with_literal_dashes(|_| self.has_literal_dashes());
+            .with_literal_dashes(|_| self.has_literal_dashes())
+            .with_logged(self.logged_extra_fields().len());
         fields.with_arrival_times(self.has_arrival_times()).with_plain_texts(self.has_plain_texts())
     }
 
