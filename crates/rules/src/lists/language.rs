@@ -27,7 +27,7 @@ pub(super) struct Entry {
 pub(super) enum Matcher {
     All,
     Network(Network),
-    Condition(RuleCondition),
+    Condition(Box<RuleCondition>),
 }
 
 /// The most mistakes that are listed; the others are counted.
@@ -115,7 +115,8 @@ fn matcher(text: &str, at: usize, budget: &PatternBudget) -> Result<Matcher, Rul
     if let Some(condition) = text.strip_prefix("where").filter(|it| it.starts_with(' ')) {
         let start = at + text.len() - condition.len();
         let condition = RuleCondition::parse(condition, budget);
-        return Ok(Matcher::Condition(condition.map_err(|error| error.moved_by(start))?));
+        let condition = condition.map_err(|error| error.moved_by(start))?;
+        return Ok(Matcher::Condition(Box::new(condition)));
     }
     let text = without_comment(text);
     match text {

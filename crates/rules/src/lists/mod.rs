@@ -63,7 +63,7 @@ impl ListRule {
             match matcher {
                 Matcher::All => table.all = table.all.or(Some(number)),
                 Matcher::Network(network) => table.networks.add(network, number),
-                Matcher::Condition(condition) => conditions.push((number, condition)),
+                Matcher::Condition(condition) => conditions.push((number, *condition)),
             }
         }
         Ok(Self { name: name.to_owned(), table: Arc::new(table), conditions, notes })
