@@ -94,9 +94,10 @@ mod value;
 mod values;
 
 pub use aggregate::{
-    Aggregates, Bucket, CountedRows, DURATION_BOUNDS_NS, Evaluation, EvaluationByKind, Fold,
-    Histogram, ListedColumns, PartialAggregates, Quantiles, Question, REQUEST_METHODS, Recount,
-    RequestCounter, RequestCounts, RowGroups, Stack, StatusClasses, Tally, TopList, Totals,
+    Aggregates, Bucket, CountedRows, CountedVisitors, DURATION_BOUNDS_NS, DayVisitors, Evaluation,
+    EvaluationByKind, Fold, Histogram, ListedColumns, Moment, PartialAggregates, Quantiles,
+    Question, REQUEST_METHODS, Recount, RequestCounter, RequestCounts, RowGroups, Stack,
+    StatusClasses, Tally, TopList, Totals, VisitorCounter, VisitorCounts, Visitors,
 };
 pub use block::{Block, BlockCutter, BlockLimits, leading_nuls};
 pub use column::{

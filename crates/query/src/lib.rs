@@ -53,6 +53,7 @@ mod spread;
 mod suggested_setting;
 mod tallies;
 mod value_classes;
+mod visitors;
 
 pub use blocks::{
     BLOCKED_ADDRESSES_MAX, BlockCensus, BlockHistories, BlockedAddresses, blocks, blocks_report,
@@ -78,3 +79,4 @@ pub use rules::{RuleAnswer, RuleOptions, RuleQueryError, replay_rule, replay_rul
 pub use selection::count_selection;
 pub use source_lines::{LineReplay, NoLines, SelectedLines, SourceLines, SourceLinesError};
 pub use suggested_setting::{KeyClient, SuggestedSetting, suggested_setting, suspects};
+pub use visitors::visitors;

@@ -43,6 +43,7 @@ mod sources;
 mod tasks;
 mod unread;
 mod view;
+mod visitors;
 mod words;
 
 pub use blocks::{
@@ -110,4 +111,5 @@ pub use tasks::{
 };
 pub use unread::Unread;
 pub use view::{Sample, Source, SourceState, View, Window, view_message_rest, view_message_start};
+pub use visitors::{VisitorDay, Visitors};
 pub use words::{DURATION_TITLES, EMPTY_VALUE, LIST_TITLES, NO_VALUE, OTHERS, REMAINDER_VALUE};

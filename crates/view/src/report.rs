@@ -12,6 +12,7 @@ use crate::kind::{KindCount, RecordKind};
 use crate::number::is_zero;
 use crate::row_value::RowValue;
 use crate::sources::{IncompleteSource, ReportSource};
+use crate::visitors::Visitors;
 use crate::words::DURATION_TITLES;
 
 /// The statistics of the records that match a filter.
@@ -132,6 +133,10 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(skip))]
     pub blocks: Option<BlocksReport>,
+    /// The visitors of the requests by day, in `weir report --json --visitors`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(skip))]
+    pub visitors: Option<Visitors>,
     /// The reports about the other kinds of records, in `weir report --json`, which answers for all
     /// kinds at once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -10,6 +10,7 @@ mod lists;
 mod number;
 mod span;
 mod time;
+mod visitors;
 
 pub(crate) use axis::{AxisWidths, axis_labels};
 pub(crate) use blocks::{blocks_counts, blocks_remarks};
@@ -22,3 +23,4 @@ pub(crate) use number::{
 };
 pub(crate) use span::Span;
 pub(crate) use time::{LocalTime, left_out_text, span, step};
+pub(crate) use visitors::{counted, earlier_days, visitors_counts, visitors_remarks};

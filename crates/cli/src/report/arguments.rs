@@ -34,6 +34,11 @@ pub(crate) struct ReportArguments {
     #[arg(long, value_name = "FIELD")]
     pub(crate) group: Option<String>,
 
+    /// Add the visitors and visits of the requests by day: a visitor is a client with an agent on
+    /// one date, and a visit ends after 30 minutes without a request
+    #[arg(long, conflicts_with = "compare")]
+    pub(crate) visitors: bool,
+
     /// Compare with the previous period: the period from --since to --until with the one of the
     /// same length before it; without --since, the second half of the log with the first
     #[arg(long)]
@@ -98,6 +103,7 @@ impl ReportArguments {
             output: OutputArguments::default(),
             html: None,
             group: None,
+            visitors: false,
             compare: false,
             period: logs.period.clone(),
             conditions: logs.conditions.clone(),
@@ -136,6 +142,7 @@ Examples:
   weir report --where 'user_agent~(?i)bot' --where client!=192.0.2.0/24 access.log
   weir report --json access.log | jq '.top.client[0]'
   weir report --group host --since -7d --compare access.log
+  weir report --visitors --where 'status!=4xx' access.log
   weir report --html report.html access.log
 
 Conditions:

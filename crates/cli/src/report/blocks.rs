@@ -3,13 +3,13 @@
 //! A report keeps no records. The addresses that were blocked are known after the logs are read,
 //! so the logs are read again to count what these addresses requested, if there are any.
 
-use weir_core::{EvaluationByKind, Fold, Segment, Values, Zone};
+use weir_core::{EvaluationByKind, Fold, Segment, Values, Visitors, Zone};
 use weir_ingest::{PipelineOptions, Retention};
 use weir_query::{
     BLOCKED_ADDRESSES_MAX, BlockCensus, BlockHistories, BlockedAddresses, blocks_report,
     filter_and_zone,
 };
-use weir_view::{BlocksQuestion, BlocksReport};
+use weir_view::{BlocksQuestion, BlocksReport, RecordKind};
 
 use super::ReportArguments;
 use super::records::Records;
@@ -18,11 +18,12 @@ use crate::outcome::Failure;
 use crate::scan::query_failure;
 
 /// The counts that are made while the logs are read: the report and, if the report has a place for
-/// them, the blocked addresses.
+/// them, the blocked addresses and the visitors.
 #[derive(Clone)]
 pub(super) struct ReportFold {
     pub(super) evaluations: EvaluationByKind,
     pub(super) census: Option<BlockCensus>,
+    pub(super) visitors: Option<Visitors>,
 }
 
 impl Fold for ReportFold {
@@ -31,6 +32,9 @@ impl Fold for ReportFold {
         if let Some(census) = &mut self.census {
             census.refresh(values);
         }
+        if let Some(visitors) = &mut self.visitors {
+            visitors.refresh(values);
+        }
     }
 
     fn update(&mut self, segment: &Segment) {
@@ -38,11 +42,17 @@ impl Fold for ReportFold {
         if let Some(census) = &mut self.census {
             census.update(segment);
         }
+        if let Some(visitors) = &mut self.visitors {
+            visitors.update(segment);
+        }
     }
 
     fn merge(&mut self, other: &Self) {
         self.evaluations.merge(&other.evaluations);
         if let (Some(own), Some(other)) = (&mut self.census, &other.census) {
+            own.merge(other);
+        }
+        if let (Some(own), Some(other)) = (&mut self.visitors, &other.visitors) {
             own.merge(other);
         }
     }
@@ -59,6 +69,21 @@ pub(super) fn census(
     }
     let (filter, _) = filter_and_zone(&request.query, values).map_err(query_failure)?;
     Ok(Some(BlockCensus::new(filter)))
+}
+
+/// Returns the count of visitors, if the arguments ask for it.
+pub(super) fn visitors(
+    arguments: &ReportArguments,
+    request: &ReportRequest,
+    values: &Values,
+) -> Result<Option<Visitors>, Failure> {
+    if !arguments.visitors {
+        return Ok(None);
+    }
+    if request.query.kind().is_some_and(|kind| kind != RecordKind::Request) {
+        return Err(Failure::new("--visitors: only requests have visitors; leave --kind out"));
+    }
+    weir_query::visitors(&request.query, values).map_err(query_failure).map(Some)
 }
 
 /// The blocks of a report, or a note on why they are left out.

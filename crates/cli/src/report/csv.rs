@@ -3,7 +3,7 @@
 use weir_ingest::SourceSnapshot;
 use weir_view::{
     BlocksReport, Comparison, Group, GroupRow, IncompleteSource, PeriodTally, Quantiles,
-    RecordKind, Report, RowValue, Tally, TopRow, csv_row,
+    RecordKind, Report, RowValue, Tally, TopRow, Visitors, csv_row,
 };
 
 /// The columns. Those from `previous_count` on occur only with `--compare`.
@@ -57,6 +57,9 @@ pub(super) fn write(report: &Report, sources: &[SourceSnapshot]) -> String {
     rows.kind = None;
     if let Some(blocks) = &report.blocks {
         rows.blocks(blocks);
+    }
+    if let Some(visitors) = &report.visitors {
+        rows.visitors(visitors);
     }
     rows.unparsed(sources);
     rows.text
@@ -263,6 +266,28 @@ impl Rows {
         (cells[5], cells[6]) = (self.bytes(top.tally), self.errors(top.tally));
         self.push(cells);
         self.push_uncounted(field, &top.value);
+    }
+
+    /// Adds the visitors in total and by day. Errors of exact numbers are left out.
+    fn visitors(&mut self, visitors: &Visitors) {
+        let mut push = |section: &str, field: &str, (number, error_max): (u64, u64)| {
+            self.push_value(section, field, number);
+            if error_max > 0 {
+                self.push_value(&format!("{section}_error_max"), field, error_max);
+            }
+        };
+        let total = "total";
+        push("visitors", total, (visitors.visitors, visitors.visitors_error_max));
+        let distinct = (visitors.distinct_visitors, visitors.distinct_visitors_error_max);
+        push("distinct_visitors", total, distinct);
+        push("visits", total, (visitors.visits, visitors.visits_error_max));
+        for day in &visitors.days {
+            push("visitors", &day.date, (day.visitors, day.visitors_error_max));
+            push("visits", &day.date, (day.visits, day.visits_error_max));
+        }
+        if visitors.unattributed > 0 {
+            self.push_value("visitors", "unattributed", visitors.unattributed);
+        }
     }
 
     fn blocks(&mut self, blocks: &BlocksReport) {

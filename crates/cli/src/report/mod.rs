@@ -182,11 +182,12 @@ fn read_once(
     let data = records.data_set(&options, &request.query.extra_columns());
     let evaluations = evaluation_by_kind(&request.query, &data.values()).map_err(query_failure)?;
     let census = blocks::census(arguments, request, &data.values())?;
-    let fold = ReportFold { evaluations, census };
+    let visitors = blocks::visitors(arguments, request, &data.values())?;
+    let fold = ReportFold { evaluations, census, visitors };
     let (answer, faults) = records.fold(&options, &data, &request.format, fold)?;
     let mut complaints = sources::complaints(faults);
 
-    let ReportFold { evaluations: answer, census } = answer;
+    let ReportFold { evaluations: answer, census, visitors } = answer;
     let snapshot = data.snapshot();
     let written = &request.written;
     findings::check_fields(arguments, written, &snapshot.sources, &snapshot.formats)?;
@@ -194,6 +195,7 @@ fn read_once(
     let compared = if arguments.compare { compared(&data, request, options.jobs)? } else { None };
     let mut report = compared
         .unwrap_or_else(|| report_of_fold(&answer, &data.values(), &snapshot, &request.query));
+    report.visitors = visitors.map(|visitors| (&visitors.counts()).into());
     let log_ns = answer.time_range_ns(report.kind.into());
     let mut notes = findings::notes(&snapshot.sources, &report, log_ns);
     let zone = data.values().offset_days().is_some().then(|| log_zone(&data.values()));

@@ -10,6 +10,7 @@ mod samples;
 mod style;
 mod text;
 mod totals;
+mod visitors;
 
 use std::io::IsTerminal;
 
@@ -82,6 +83,9 @@ pub(crate) fn draw(report: &Report, sources: &[SourceSnapshot], screen: &Screen)
     lines.extend(records(report, true, screen));
     if let Some(blocks) = &report.blocks {
         lines.extend(blocks::draw(blocks, screen));
+    }
+    if let Some(visitors) = &report.visitors {
+        lines.extend(visitors::draw(visitors, screen));
     }
     for other in &report.other_kinds {
         lines.extend(records(other, false, screen));

@@ -290,3 +290,66 @@ fn values_are_whole_in_a_pipe_and_cut_to_columns_on_request() {
     assert!(with(Some("400"), &[]).contains(&agent));
     assert!(with(Some("80"), &["--wide"]).contains(&agent));
 }
+
+/// Two days: 192.0.2.1 comes with curl on both, twice on the first, and once with another agent.
+fn two_days() -> String {
+    let line = |client: &str, time: &str, agent: &str| {
+        format!("{client} - - [{time} +0100] \"GET / HTTP/1.1\" 200 10 \"-\" \"{agent}\"\n")
+    };
+    [
+        line("192.0.2.1", "17/Dec/2025:00:10:00", "curl"),
+        line("192.0.2.1", "17/Dec/2025:00:39:59", "curl"),
+        line("192.0.2.1", "17/Dec/2025:01:09:59", "curl"),
+        line("192.0.2.1", "17/Dec/2025:12:00:00", "Firefox"),
+        line("192.0.2.2", "17/Dec/2025:23:59:59", "curl"),
+        line("192.0.2.2", "18/Dec/2025:00:00:00", "curl"),
+        line("192.0.2.1", "18/Dec/2025:10:00:00", "curl"),
+    ]
+    .concat()
+}
+
+#[test]
+fn visitors_are_clients_with_agents_by_day() {
+    let folder = Folder::new();
+    let path = folder.file("a.log", two_days().as_bytes());
+    let visitors = json(&path, &["--visitors"])["visitors"].clone();
+    let expected = serde_json::json!({
+        "visitors": 5, "distinct_visitors": 3, "visits": 5,
+        "days": [
+            { "date": "2025-12-17", "visitors": 3, "visits": 4 },
+            { "date": "2025-12-18", "visitors": 2, "visits": 1 },
+        ],
+    });
+    assert_eq!(visitors, expected);
+    let filtered = json(&path, &["--visitors", "--where", "user_agent=Firefox"]);
+    assert_eq!(filtered["visitors"]["visitors"], 1);
+    assert!(json(&path, &[])["visitors"].is_null());
+    // An hour earlier, the first requests are of the day before.
+    let utc = json(&path, &["--visitors", "--tz", "UTC"]);
+    assert_eq!(
+        utc["visitors"]["days"][0],
+        serde_json::json!({ "date": "2025-12-16", "visitors": 1, "visits": 1 })
+    );
+
+    let shown = run(["report", "--visitors", text(&path)]).stdout;
+    assert!(shown.contains("Visitors  5 on 2 days, 3 distinct, 5 visits\n"), "{shown}");
+    assert!(shown.contains("         3       4  ████████  2025-12-17\n"), "{shown}");
+    let csv = run(["report", "--visitors", "--csv", text(&path)]).stdout;
+    for row in ["visitors,total,5", "distinct_visitors,total,3", "visits,2025-12-17,4"] {
+        assert!(csv.contains(&format!("\r\n,{row},")), "{row}: {csv}");
+    }
+    let html = run(["report", "--visitors", "--html", "-", text(&path)]).stdout;
+    assert!(html.contains("<h2>Visitors <small>5 on 2 days"), "{html}");
+    assert!(html.contains("<tr><td>3</td><td>4</td><td class=\"value\">2025-12-17</td></tr>"));
+}
+
+#[test]
+fn visitors_are_counted_for_requests_of_one_period() {
+    let folder = Folder::new();
+    let path = folder.file("a.log", two_days().as_bytes());
+    let compared = run(["report", "--visitors", "--compare", text(&path)]);
+    assert_eq!(compared.code, 2, "{}", compared.stdout);
+    let firewall = run(["report", "--visitors", "--kind", "firewall-event", text(&path)]);
+    assert_eq!(firewall.code, 2, "{}", firewall.stdout);
+    assert!(firewall.stderr.contains("--visitors"), "{}", firewall.stderr);
+}

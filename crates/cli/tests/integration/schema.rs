@@ -61,6 +61,7 @@ fn reports_fit_their_schema() {
     let logs = logs();
     for log in &logs {
         let whole = &fitting("report", &["--group", "client", "--top", "3"], &[log])[0];
+        fitting("report", &["--visitors"], &[log]);
         // One time is not a period.
         if whole["time"]["first"] != whole["time"]["last"] {
             fitting("report", &["--compare"], &[log]);

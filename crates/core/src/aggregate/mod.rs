@@ -7,6 +7,7 @@
 //! | [`TopList`] | how many records, errors and bytes for each value | unless memory ran out |
 //! | [`Quantiles`] | median, p90, p99 and so on of a number | up to 131,072 distinct numbers |
 //! | [`RequestCounts`] | how many requests by method and class, for monitoring | always |
+//! | [`Visitors`] | how many visitors and visits, by day | up to 917,504 half hours of visitors |
 //!
 //! An [`Evaluation`] holds those that one [`Question`] asks for. It adds segments one at a time, as
 //! a [`Fold`]; a [`Recount`] computes it over many segments at once, on several threads, or from
@@ -27,7 +28,7 @@
 //! Counts and sums are exact. They have room for more than any log: records are 64-bit numbers,
 //! bytes are summed in 128 bits and shown as 2^64 - 1 at most. Where memory would have no bound, an
 //! aggregate becomes an estimate at a fixed limit and says so ([`Quantiles::is_estimated`],
-//! [`crate::Values::is_estimated`]).
+//! [`VisitorCounts::is_exact`], [`crate::Values::is_estimated`]).
 //!
 //! # Memory
 //!
@@ -37,6 +38,7 @@
 //! | [`Histogram`] | 8 bytes for each bucket and group |
 //! | [`TopList`] | in proportion to the distinct values of its column |
 //! | [`Quantiles`] | 32 KiB, and at most about 4 MiB |
+//! | [`Visitors`] | at most 18 MiB |
 
 mod evaluation;
 mod evaluation_by_kind;
@@ -52,6 +54,7 @@ mod step;
 mod top_list;
 mod totals;
 mod visit;
+mod visitors;
 
 pub use evaluation::Evaluation;
 pub use evaluation_by_kind::EvaluationByKind;
@@ -64,3 +67,4 @@ pub use requests::{DURATION_BOUNDS_NS, REQUEST_METHODS, RequestCounter, RequestC
 pub use status::StatusClasses;
 pub use top_list::{Tally, TopList};
 pub use totals::Totals;
+pub use visitors::{CountedVisitors, DayVisitors, Moment, VisitorCounter, VisitorCounts, Visitors};

@@ -30,3 +30,4 @@ mod record_predicate;
 mod recount;
 mod requests;
 mod row_records;
+mod visitors;

@@ -74,6 +74,7 @@ fn page(report: &Report, sources: &[SourceSnapshot]) -> String {
     page += "</header>\n";
     page += &incomplete(report);
     page += &report.blocks.as_ref().map(blocks::section).unwrap_or_default();
+    page += &report.visitors.as_ref().map(tables::visitors).unwrap_or_default();
     page += &records(report, true);
     for other in &report.other_kinds {
         page += &format!("<h2 class=\"kind\">{}</h2>\n", other.kind.title());

@@ -1,13 +1,15 @@
 //! The lists, as tables.
 
 use weir_view::{
-    Changes, Comparison, Group, GroupRow, PeriodTally, Report, RowValue, TopRow, difference,
+    Changes, Comparison, Group, GroupRow, PeriodTally, Report, RowValue, TopRow, Visitors,
+    difference,
 };
 
 use super::text::{safe, value};
 use crate::display::{
-    GroupColumn, at_least, change, fields_with_values, list_order, lower_bound, mark_lower_bound,
-    separated, share, signed, title_of,
+    GroupColumn, at_least, change, counted as counted_visitors, earlier_days, fields_with_values,
+    list_order, lower_bound, mark_lower_bound, separated, share, signed, title_of, visitors_counts,
+    visitors_remarks,
 };
 
 /// The group, with a last row for the sum of the other values.
@@ -69,6 +71,21 @@ fn counted(count: u64, value: &RowValue) -> String {
         0 => shown,
         most => format!("<span title=\"up to {} more\">{shown}</span>", separated(most)),
     }
+}
+
+/// The visitors of each day.
+pub(super) fn visitors(visitors: &Visitors) -> String {
+    let days = visitors.days[earlier_days(visitors)..].iter().map(|day| {
+        let cells = [
+            counted_visitors(day.visitors, day.visitors_error_max),
+            counted_visitors(day.visits, day.visits_error_max),
+        ];
+        row(&cells, &day.date)
+    });
+    let rows = head(&["visitors", "visits"]) + &days.collect::<String>();
+    let remark = |remark: String| format!("<p class=\"dim\">{}</p>\n", safe(&remark));
+    let remarks: String = visitors_remarks(visitors).into_iter().map(remark).collect();
+    section("Visitors", &visitors_counts(visitors), &rows) + &remarks
 }
 
 /// How the values of each field have changed.
