@@ -1,7 +1,9 @@
 //! The arguments about fields that are derived from others, and the fields that exist.
 
 use clap::Args;
-use weir_core::{DerivedField, Extract, Field, SourceName, Zone, derived_field};
+use weir_core::{
+    DerivedField, Extract, Field, SourceName, Zone, derived_field, derived_names, nearest_name,
+};
 use weir_ingest::FormatChoice;
 
 use crate::outcome::Failure;
@@ -41,6 +43,31 @@ impl DerivedArguments {
             fields.extend(self.field(name, &own, zone)?);
         }
         Ok(choice.deriving(fields))
+    }
+
+    /// Checks that there are derived fields of these names, as `--fields` names them.
+    ///
+    /// # Errors
+    /// If there are not.
+    pub(crate) fn check<'a>(
+        &self,
+        names: impl IntoIterator<Item = &'a str>,
+    ) -> Result<(), Failure> {
+        let own = self.own_fields()?;
+        for name in names {
+            if self.field(name, &own, None)?.is_none() {
+                let known = own.iter().map(DerivedField::name);
+                let known: Vec<&str> =
+                    known.chain(derived_names().iter().map(|it| it.name)).collect();
+                let nearest = nearest_name(name, known.iter().copied());
+                let meant = nearest.map_or_else(String::new, |it| format!("did you mean `{it}`? "));
+                return Err(Failure::new(format_args!(
+                    "--fields: `{name}` is no field that follows from others; {meant}there are {}",
+                    known.join(", ")
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// The derived field of this name, if there is one.

@@ -13,6 +13,11 @@ pub(crate) struct ReadArguments {
     #[command(flatten)]
     format: FormatArguments,
 
+    /// Fields that follow from those of the log, such as hour, network or query:utm_source, separated
+    /// by commas: each is listed and can be selected as one of the log's own (docs/fields.md)
+    #[arg(long, value_name = "FIELD,...", value_delimiter = ',')]
+    fields: Vec<String>,
+
     /// The time zone to show times in: an IANA name, UTC, local, or an offset such as +02:00
     /// [default: the log's own offset]
     #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
@@ -38,15 +43,17 @@ impl ReadArguments {
         memory: Option<&str>,
         jobs: Option<u16>,
     ) -> Self {
-        Self { format, tz, memory: memory.map(str::to_owned), jobs }
+        Self { format, fields: Vec::new(), tz, memory: memory.map(str::to_owned), jobs }
     }
 
-    /// The format of `--format`, or a search for it.
+    /// The format of `--format`, or a search for it, with the fields of `--fields`.
     ///
     /// # Errors
     /// If it is not a valid format.
     pub(crate) fn format_choice(&self) -> Result<FormatChoice, Failure> {
-        self.format.choice()
+        let named = self.fields.iter().map(String::as_str);
+        self.format.derived().check(named.clone())?;
+        self.deriving(self.format.choice()?, named, self.zone()?.as_ref())
     }
 
     /// The choice, whose formats have the derived fields among these names.

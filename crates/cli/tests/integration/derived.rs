@@ -1,6 +1,9 @@
 //! Derived fields in each command, against values that a person would count.
 
-use crate::support::{Folder, line, run, text};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::support::{Folder, Served, ask, line, page, place, run, text, weir};
 
 /// Six requests of two networks, on a Saturday and a Sunday.
 fn log() -> String {
@@ -143,10 +146,46 @@ fn names_and_definitions_that_are_not_valid_are_refused() {
         (&["count", "--by", "x", "--derive", "x = extract path 'a'"], "`a` has no group"),
         (&["count", "--by", "x", "--derive", "path = extract path '(a)'"], "`path` is a field"),
         (&["count", "--by", "source", "--source-name", "("], "--source-name: "),
+        (&["report", "--fields", "hour,wekday"], "did you mean `weekday`?"),
         (&["report", "--group", "network/x"], "`network/x` needs the bits of a prefix"),
     ] {
         let run = run([arguments, &[path]].concat());
         assert_ne!(run.code, 0, "{arguments:?}");
         assert!(run.stderr.contains(sentence), "{arguments:?}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn a_report_lists_the_fields_that_are_named() {
+    let folder = Folder::new();
+    let path = folder.file("a.log", log().as_bytes());
+    let report = run(["report", "--json", "--fields", "hour,network,query:q", text(&path)]);
+    assert_eq!((report.code, report.stderr.as_str()), (0, ""));
+    let report: serde_json::Value = serde_json::from_str(&report.stdout).expect("JSON");
+    assert_eq!(report["distinct"]["hour"], 4);
+    assert_eq!(report["distinct"]["network"], 3);
+    assert_eq!(report["top"]["query:q"][0]["value"], "c");
+}
+
+/// A page has the fields that it was started with, also in what a viewer asks later.
+#[test]
+fn a_page_lists_and_selects_by_the_fields_that_are_named() {
+    let folder = Folder::new();
+    let path = folder.file("a.log", log().as_bytes());
+    let mut command =
+        weir(["--listen", "127.0.0.1:0", "--no-open", "--fields", "hour", text(&path)]);
+    let mut served = Served(command.stdout(Stdio::piped()).spawn().expect("the binary runs"));
+    let address = page(&mut served.0);
+    let (host, session) = place(&address);
+    let request = format!("GET /api/sessions/{session}/report?where=hour%3D00");
+    let start = Instant::now();
+    loop {
+        let report = ask(host, &request);
+        if report.contains("\"matching\":2") && report.contains("\"hour\":1") {
+            return;
+        }
+        // The log may not be read yet.
+        assert!(start.elapsed() < Duration::from_secs(120), "{report}");
+        std::thread::sleep(Duration::from_millis(50));
     }
 }
