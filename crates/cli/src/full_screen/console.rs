@@ -8,7 +8,8 @@ use weir_sync::Lock;
 
 use super::held::write_held;
 use super::input;
-use super::mode::{Mode, restore, set_raw};
+use super::mode::{self, Mode, restore, set_raw};
+use super::rescue::end_after_signals;
 use super::signals::{stop_group, stop_process};
 
 /// Switches to the second screen of the terminal and hides the cursor.
@@ -42,6 +43,7 @@ impl FullScreen {
                 leave();
                 print(panic);
             }));
+            end_after_signals();
         });
         let mut screen = Self { has_keys: false };
         screen.enter_again();
@@ -95,6 +97,23 @@ fn leave() {
         restore(terminal, mode);
     }
     write_held();
+}
+
+/// Drops what the terminal has not taken, if it takes no more, and restores its mode. That wakes a
+/// thread that waits to write. Takes no lock, because such a thread may hold it.
+#[cfg(unix)]
+pub(super) fn drop_unread() {
+    mode::drop_output_if_full(stdout());
+    if let Some((terminal, mode)) = input::terminal().zip(FIRST_MODE.get()) {
+        mode::restore_without_wait(terminal, mode);
+    }
+}
+
+/// Restores the terminal as far as that needs neither a lock nor a wait.
+#[cfg(unix)]
+pub(super) fn leave_without_wait() {
+    mode::write_without_wait(stdout(), LEAVE);
+    drop_unread();
 }
 
 /// Calls a function if the program draws on the terminal, which it goes on to do meanwhile. Returns

@@ -9,10 +9,15 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use super::input;
 use super::key::{Key, KeyReader};
+use super::mode::is_there;
 
 /// How long the rest of a sequence may take after its Escape. Over a slow connection, both may
 /// arrive apart.
 const ESCAPE_WAIT: Duration = Duration::from_millis(50);
+
+/// The pause after a read without a key, so that a terminal that has an end again and again costs
+/// no processor.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// Reads keys from the terminal.
 #[derive(Debug)]
@@ -55,15 +60,20 @@ impl Keyboard {
     }
 }
 
+/// Reads until the terminal is gone.
 fn read_to_end(mut terminal: &File, sender: &Sender<u8>) {
     let mut buffer = [0; 64];
     loop {
         let length = match terminal.read(&mut buffer) {
-            Ok(0) => return,
-            Ok(length) => length,
-            // A stop can break a read off, depending on the system.
+            // While the program is stopped, the terminal edits lines, and Ctrl-D is an end.
+            Ok(0) if is_there(terminal) => {
+                std::thread::sleep(PAUSE);
+                continue;
+            }
+            Ok(length @ 1..) => length,
+            // On some systems, a stop breaks off a read.
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Err(_) => return,
+            Ok(0) | Err(_) => return,
         };
         for byte in &buffer[..length] {
             if sender.blocking_send(*byte).is_err() {

@@ -8,6 +8,7 @@ mod key;
 mod keyboard;
 mod mode;
 mod picture;
+mod rescue;
 mod signals;
 
 pub(crate) use console::FullScreen;

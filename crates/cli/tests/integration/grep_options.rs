@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use crate::support::{Folder, run, run_with_stdin, text, weir};
@@ -215,6 +216,8 @@ fn a_quiet_match_counts_for_more_than_a_missing_file() {
 struct Piped {
     child: Child,
     stdin: std::process::ChildStdin,
+    /// Is closed with the test, after which the number may be that of another process.
+    _is_tested: std::sync::mpsc::Sender<()>,
 }
 
 impl Piped {
@@ -225,11 +228,13 @@ impl Piped {
         let stdin = child.stdin.take().expect("a pipe");
         // A search that prints nothing would wait for its input, and the test for its output.
         let id = child.id().to_string();
+        let (is_tested, end) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
-            std::thread::sleep(SILENCE_MAX);
-            let _ = Command::new("kill").arg(id).stderr(Stdio::null()).status();
+            if end.recv_timeout(SILENCE_MAX) == Err(RecvTimeoutError::Timeout) {
+                let _ = Command::new("kill").arg(id).stderr(Stdio::null()).status();
+            }
         });
-        Self { child, stdin }
+        Self { child, stdin, _is_tested: is_tested }
     }
 
     fn feed(&mut self, text: &str) {

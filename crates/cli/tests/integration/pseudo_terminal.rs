@@ -9,6 +9,7 @@ use std::process::{Command, ExitStatus};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -38,6 +39,13 @@ pub(crate) struct Terminal {
 impl Terminal {
     /// Starts a program on a terminal of so many columns and rows.
     pub(crate) fn start(command: &mut Command, size: (u16, u16)) -> Self {
+        let terminal = Self::start_frozen(command, size);
+        terminal.thaw();
+        terminal
+    }
+
+    /// Starts a program on a terminal that takes nothing after its buffer is full.
+    pub(crate) fn start_frozen(command: &mut Command, size: (u16, u16)) -> Self {
         let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
         grantpt(&person).expect("it is ours");
         unlockpt(&person).expect("it is ours");
@@ -51,15 +59,26 @@ impl Terminal {
         command.stdin(side()).stdout(side()).stderr(side()).process_group(0);
         let child = Served(command.spawn().expect("it starts"));
         let person = File::from(person);
-        let written = Arc::new(Mutex::new(Vec::new()));
-        let (mut output, all) = (person.try_clone().expect("a descriptor"), written.clone());
+        let written = Arc::default();
+        Self { child, person, program, before, written, sizes: vec![(0, size)] }
+    }
+
+    /// Takes what the program has written, and goes on to.
+    pub(crate) fn thaw(&self) {
+        let (mut output, all) =
+            (self.person.try_clone().expect("a descriptor"), self.written.clone());
         std::thread::spawn(move || {
             let mut buffer = [0; 4096];
             while let Ok(bytes @ 1..) = output.read(&mut buffer) {
                 all.lock().expect("no panic").extend_from_slice(&buffer[..bytes]);
             }
         });
-        Self { child, person, program, before, written, sizes: vec![(0, size)] }
+    }
+
+    /// Whether the terminal takes no more.
+    pub(crate) fn is_full(&self) -> bool {
+        let mut room = [PollFd::new(&self.program, PollFlags::OUT)];
+        poll(&mut room, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).expect("it is open") == 0
     }
 
     pub(crate) fn mode(&self) -> Termios {
@@ -124,6 +143,23 @@ impl Terminal {
         self.sizes.push((self.written().len(), size));
         // The terminal is not that which controls the program, so it sends no signal.
         self.signal(Signal::WINCH);
+    }
+
+    /// Lets the program draw until it waits for the terminal, which takes no more.
+    #[track_caller]
+    pub(crate) fn fill(&mut self) {
+        let start = Instant::now();
+        let mut full_for = 0;
+        for change in 0.. {
+            assert!(start.elapsed() < TIMEOUT, "it takes everything");
+            // A program draws all when the size changes.
+            self.resize((300, 99 + change % 2));
+            std::thread::sleep(Duration::from_millis(20));
+            full_for = if self.is_full() { full_for + 1 } else { 0 };
+            if full_for == 20 {
+                return;
+            }
+        }
     }
 
     pub(crate) fn signal(&self, signal: Signal) {

@@ -82,6 +82,20 @@ fn the_terminal_is_restored_at_each_end() {
 }
 
 #[test]
+fn a_signal_ends_it_while_the_terminal_takes_nothing() {
+    let folder = Folder::new();
+    let watched = watched(&folder);
+    let mut command = weir(["top", "--admin", &watched.admin]);
+    let mut terminal = Terminal::start_frozen(command.env("TERM", "xterm"), (300, 100));
+    terminal.fill();
+    terminal.signal(Signal::TERM);
+    assert!(terminal.end().success());
+    assert_eq!(flags(&terminal.mode()), flags(&terminal.before));
+    terminal.thaw();
+    terminal.wait_for(|written| written.contains(LEFT).then_some(()));
+}
+
+#[test]
 fn numbers_stay_if_the_program_stops_answering() {
     let folder = Folder::new();
     let watched = watched(&folder);

@@ -24,9 +24,18 @@ pub(crate) struct Processes(pub(crate) Vec<u32>);
 
 impl Drop for Processes {
     fn drop(&mut self) {
-        for process in &self.0 {
+        for process in self.0.iter().filter(|process| is_gateway(**process)) {
             let _ = send("KILL", *process);
         }
+    }
+}
+
+/// Whether a process is still a gateway. The system may have given the number to another program.
+fn is_gateway(process: u32) -> bool {
+    match std::fs::read(format!("/proc/{process}/cmdline")) {
+        Ok(arguments) => arguments.split(|byte| *byte == 0).any(|it| it == b"gateway"),
+        // Without /proc, nothing is known.
+        Err(_) => !Path::new("/proc/self").exists(),
     }
 }
 

@@ -9,18 +9,18 @@ use serde_json::Value;
 use crate::pseudo_terminal::{Terminal, flags};
 use crate::support::{Folder, finish, generated, line, run, text, weir};
 
-fn watch(arguments: &[&str], size: (u16, u16)) -> Terminal {
+pub(crate) fn watch(arguments: &[&str], size: (u16, u16)) -> Terminal {
     let arguments = [&["watch"], arguments].concat();
     Terminal::start(weir(&arguments).env("TERM", "xterm").env_remove("NO_COLOR"), size)
 }
 
 /// The report with these arguments.
-fn report(arguments: &[&str]) -> Value {
+pub(crate) fn report(arguments: &[&str]) -> Value {
     let run = run([&["report", "--json"], arguments].concat());
     serde_json::from_str(&run.stdout).expect("JSON")
 }
 
-fn separated(number: &Value) -> String {
+pub(crate) fn separated(number: &Value) -> String {
     weir_view::separated(number.as_u64().expect("a number"))
 }
 
@@ -354,6 +354,49 @@ fn the_terminal_is_given_back_while_the_program_is_stopped() {
         assert_ne!(flags(&terminal.mode()), flags(&terminal.before), "{keys:?}");
         terminal.press(b"q");
         assert!(terminal.end().success(), "{keys:?}");
+    }
+}
+
+#[test]
+fn an_end_of_the_input_while_the_program_is_stopped_does_not_end_it() {
+    let folder = Folder::new();
+    let log = folder.file("a.log", &generated(64 << 10));
+    let mut terminal = watch(&[text(&log)], (80, 24));
+    terminal.wait_for_screen(&["q quit", "Paths"]);
+    for stops in 1..=5 {
+        terminal.signal(Signal::TSTP);
+        terminal.wait_until_stopped();
+        // The terminal edits lines meanwhile, so that Ctrl-D is an end of them.
+        terminal.press(b"\x04");
+        terminal.signal(Signal::CONT);
+        terminal.wait_for(|written| {
+            written.rsplit_once("\x1b[?1049l")?.1.contains("Paths").then_some(())
+        });
+        terminal.press(b"?");
+        terminal.wait_for(|written| {
+            written.rsplit_once("\x1b[?1049l")?.1.contains("any key goes back").then_some(())
+        });
+        terminal.press(b"?");
+        assert!(terminal.child.0.try_wait().expect("a child").is_none(), "stop {stops}");
+    }
+    terminal.press(b"q");
+    assert!(terminal.end().success());
+}
+
+#[test]
+fn a_signal_ends_it_while_the_terminal_takes_nothing() {
+    let folder = Folder::new();
+    let log = folder.file("a.log", &generated(64 << 10));
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT] {
+        let mut command = weir(["watch", text(&log)]);
+        let mut terminal = Terminal::start_frozen(command.env("TERM", "xterm"), (300, 100));
+        terminal.fill();
+        assert_ne!(flags(&terminal.mode()), flags(&terminal.before));
+        terminal.signal(signal);
+        assert!(terminal.end().success(), "{signal:?}");
+        assert_eq!(flags(&terminal.mode()), flags(&terminal.before), "{signal:?}");
+        terminal.thaw();
+        terminal.wait_for(|written| written.contains("\x1b[?25h\x1b[?1049l").then_some(()));
     }
 }
 
