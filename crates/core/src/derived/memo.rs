@@ -14,17 +14,20 @@ const REMEMBERED_BYTES_MAX: usize = 16 << 20;
 /// The derived values of one reader.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DerivedMemo {
-    /// By the name of the field and the inputs.
-    known: HashMap<Box<[u8]>, Option<Range<usize>>, RandomState>,
+    /// By the number of the field, the places of its values by the inputs.
+    known: Vec<Places>,
     /// All values, one behind the other.
     values: Vec<u8>,
     key_bytes: usize,
-    /// The inputs of a value, as one text.
+    /// Several inputs as one text.
     key: Vec<u8>,
     /// The values of the record that was derived last.
     found: Vec<Option<Range<usize>>>,
     source: String,
 }
+
+/// The places of values by the inputs that they are derived from.
+type Places = HashMap<Box<[u8]>, Option<Range<usize>>, RandomState>;
 
 impl DerivedMemo {
     /// Sets the name of the source of the next records.
@@ -42,43 +45,75 @@ impl DerivedMemo {
             self.key_bytes = 0;
         }
         self.found.clear();
-        let source = std::mem::take(&mut self.source);
         for part in parts {
-            let texts = part.inputs.map(|input| match input {
-                BoundInput::Text(accessor) => accessor.value(record),
-                _ => None,
-            });
-            let has = |input| part.inputs.contains(&input);
-            let inputs = DerivedInputs {
-                texts: texts.each_ref().map(Option::as_deref),
-                time: record.time.filter(|_| has(BoundInput::Time)).map(step_of),
-                source: if has(BoundInput::Source) { &source } else { "" },
+            let found = match part.inputs {
+                [BoundInput::Text(accessor), BoundInput::Missing, BoundInput::Missing] => {
+                    let text = accessor.value(record);
+                    text.and_then(|text| {
+                        let inputs = DerivedInputs::of_texts(&[Some(&text)]);
+                        self.place(part, &text, &inputs)
+                    })
+                }
+                _ => self.place_of_several(part, record),
             };
-            let found = self.value(part, &inputs);
             self.found.push(found);
         }
-        self.source = source;
     }
 
-    /// The place of a value.
-    fn value(&mut self, part: &DerivedPart, inputs: &DerivedInputs<'_>) -> Option<Range<usize>> {
-        self.key.clear();
-        push_text(&mut self.key, Some(part.field.name().as_bytes()));
-        inputs.texts.iter().for_each(|text| push_text(&mut self.key, *text));
-        if let Some(time) = inputs.time {
-            self.key.extend(time.unix_ns.to_le_bytes());
-            self.key.extend(time.offset_s.to_le_bytes());
+    /// The place of a value that is derived from several inputs, or from others than a text.
+    fn place_of_several(
+        &mut self,
+        part: &DerivedPart,
+        record: &Record<'_>,
+    ) -> Option<Range<usize>> {
+        let texts = part.inputs.map(|input| match input {
+            BoundInput::Text(accessor) => accessor.value(record),
+            _ => None,
+        });
+        let has = |input| part.inputs.contains(&input);
+        let time = record.time.filter(|_| has(BoundInput::Time)).map(step_of);
+        let source = match has(BoundInput::Source) {
+            true => std::mem::take(&mut self.source),
+            false => String::new(),
+        };
+        let texts = texts.each_ref().map(Option::as_deref);
+        let inputs = DerivedInputs { texts, time, source: &source };
+        let mut key = std::mem::take(&mut self.key);
+        key.clear();
+        texts.iter().for_each(|text| push_text(&mut key, *text));
+        if let Some(time) = time {
+            key.extend(time.unix_ns.to_le_bytes());
+            key.extend(time.offset_s.to_le_bytes());
         }
-        self.key.extend(inputs.source.as_bytes());
-        if let Some(known) = self.known.get(&*self.key) {
-            return known.clone();
+        key.extend(source.as_bytes());
+        let place = self.place(part, &key, &inputs);
+        self.key = key;
+        if has(BoundInput::Source) {
+            self.source = source;
+        }
+        place
+    }
+
+    /// The place of a value, which is derived only the first time.
+    fn place(
+        &mut self,
+        part: &DerivedPart,
+        key: &[u8],
+        inputs: &DerivedInputs<'_>,
+    ) -> Option<Range<usize>> {
+        if self.known.len() <= part.number {
+            self.known.resize_with(part.number + 1, Places::default);
+        }
+        let known = &mut self.known[part.number];
+        if let Some(place) = known.get(key) {
+            return place.clone();
         }
         let start = self.values.len();
-        let found = part.field.derive(inputs, &mut self.values);
-        let found = found.then_some(start..self.values.len());
-        self.key_bytes += self.key.len() + size_of::<(Box<[u8]>, Option<Range<usize>>)>();
-        self.known.insert(self.key.as_slice().into(), found.clone());
-        found
+        let is_derived = part.field.derive(inputs, &mut self.values);
+        let place = is_derived.then_some(start..self.values.len());
+        self.key_bytes += key.len() + size_of::<(Box<[u8]>, Option<Range<usize>>)>();
+        known.insert(key.into(), place.clone());
+        place
     }
 
     /// Puts the values that were derived last into their record.

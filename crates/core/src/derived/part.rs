@@ -7,6 +7,8 @@ use crate::record::FieldAccessor;
 #[derive(Debug, Clone)]
 pub(crate) struct DerivedPart {
     pub(crate) field: DerivedField,
+    /// Its number among the fields of the options: the same for all formats of a reader.
+    pub(crate) number: usize,
     /// The position of its values among the extra fields.
     pub(crate) extra: usize,
     /// Where its inputs are, the required one first.

@@ -4,6 +4,7 @@
 //! combination of them, and a row costs a look into a table.
 
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -18,6 +19,12 @@ use crate::format::Format;
 use crate::record::FieldAccessor;
 use crate::value::Timestamp;
 
+/// The length of a step of times, in nanoseconds.
+const STEP_NS: i64 = TIME_STEP_S * 1_000_000_000;
+
+/// The bits of an offset in the key of a time.
+const OFFSET_BITS: u32 = 20;
+
 /// The most combinations of several inputs that are remembered. After that, all are forgotten.
 const COMBINATIONS_MAX: usize = 1 << 20;
 
@@ -28,8 +35,7 @@ pub(super) struct DerivedColumn {
     /// The position of its values among the columns of the reader.
     column: usize,
     inputs: [ColumnInput; DERIVED_INPUTS_MAX],
-    /// The id of the derived value, by the id of the only input, which is a text; [`UNKNOWN`] if it
-    /// was not derived yet.
+    /// The id of the derived value, by the id of the only input, which is a text.
     by_id: Vec<u32>,
     /// The same for other inputs.
     by_ids: HashMap<[u64; DERIVED_INPUTS_MAX], u32, RandomState>,
@@ -46,9 +52,6 @@ enum ColumnInput {
     Source,
     Missing,
 }
-
-/// No value was derived yet. There are fewer ids.
-const UNKNOWN: u32 = u32::MAX;
 
 /// The columns of a block from which others are derived.
 struct Inputs<'a> {
@@ -113,54 +116,95 @@ impl DerivedColumn {
             let inputs = Inputs { columns, text, target, source };
             match self.inputs {
                 [input, ColumnInput::Missing, ColumnInput::Missing] if inputs.is_text(input) => {
-                    self.fill_by_id(&inputs, own, &mut ids);
+                    self.fill_by_text(&inputs, own, &mut ids);
                 }
-                _ => self.fill_by_ids(&inputs, own, &mut ids),
+                [ColumnInput::Time, ColumnInput::Missing, ColumnInput::Missing] => {
+                    self.fill_by_time(&inputs, own, &mut ids);
+                }
+                _ => self.fill_by_inputs(&inputs, own, &mut ids),
             }
         }
         columns.text[self.column] = ids;
     }
 
     /// Fills a column that is derived from one text.
-    fn fill_by_id(&mut self, inputs: &Inputs<'_>, own: &mut TextColumn, ids: &mut Vec<u32>) {
+    fn fill_by_text(&mut self, inputs: &Inputs<'_>, own: &mut TextColumn, ids: &mut Vec<u32>) {
         let input = self.inputs[0];
-        let rows = inputs.columns.line_starts.len();
         let mut value = Vec::new();
-        for row in 0..rows {
-            let id = inputs.id(input, row);
-            let place = id as usize;
-            if place >= self.by_id.len() {
-                self.by_id.resize(place + 1, UNKNOWN);
+        // The texts that are new in this block.
+        for id in self.by_id.len()..inputs.ids(input) {
+            let derived = self.derive(inputs, [id as u64, 0, 0], &mut value, own);
+            self.by_id.push(derived);
+        }
+        let by_id = &self.by_id;
+        match (input, inputs.target) {
+            (ColumnInput::Column(column), _) => {
+                let texts = inputs.columns.text[column].iter();
+                ids.extend(texts.map(|id| by_id[*id as usize]));
             }
-            if self.by_id[place] == UNKNOWN {
-                self.by_id[place] = self.derive(inputs, [id, 0, 0], &mut value, own);
+            (ColumnInput::TargetPart(part), Some(target)) => {
+                let targets = inputs.columns.targets.iter();
+                ids.extend(targets.map(|id| by_id[target.own_id(*id, part) as usize]));
             }
-            ids.push(self.by_id[place]);
+            _ => ids.resize(inputs.rows(), ABSENT),
         }
     }
 
-    /// Fills a column that is derived from several inputs, or from other ones than texts.
-    fn fill_by_ids(&mut self, inputs: &Inputs<'_>, own: &mut TextColumn, ids: &mut Vec<u32>) {
-        if self.by_ids.len() > COMBINATIONS_MAX {
-            self.by_ids.clear();
+    /// Fills a column that is derived from the time.
+    fn fill_by_time(&mut self, inputs: &Inputs<'_>, own: &mut TextColumn, ids: &mut Vec<u32>) {
+        let times = inputs.columns.instants.iter().zip(&inputs.columns.offsets);
+        let mut value = Vec::new();
+        // The times of the last step, with their offset and their id.
+        let mut last: Option<(RangeInclusive<u64>, u64, u32)> = None;
+        for (instant, offset) in times {
+            let known = last
+                .as_ref()
+                .filter(|(step, of_step, _)| step.contains(instant) && of_step == offset);
+            let id = match known {
+                Some((_, _, id)) => *id,
+                None => {
+                    let key = time_key(*instant, *offset);
+                    let id = self.id(inputs, [key, 0, 0], &mut value, own);
+                    last = Some((instants_of_key(key), *offset, id));
+                    id
+                }
+            };
+            ids.push(id);
         }
-        let rows = inputs.columns.line_starts.len();
+    }
+
+    /// Fills a column that is derived from several inputs, or from other ones.
+    fn fill_by_inputs(&mut self, inputs: &Inputs<'_>, own: &mut TextColumn, ids: &mut Vec<u32>) {
         let mut value = Vec::new();
         let mut last = None;
-        for row in 0..rows {
+        for row in 0..inputs.rows() {
             let key = self.inputs.map(|input| inputs.key(input, row));
-            let known = match last {
-                Some((last, id)) if last == key => Some(id),
-                _ => self.by_ids.get(&key).copied(),
+            let id = match last {
+                Some((last, id)) if last == key => id,
+                _ => self.id(inputs, key, &mut value, own),
             };
-            let id = known.unwrap_or_else(|| {
-                let id = self.derive(inputs, key, &mut value, own);
-                self.by_ids.insert(key, id);
-                id
-            });
             last = Some((key, id));
             ids.push(id);
         }
+    }
+
+    /// The id of the value for these keys, which is derived only the first time.
+    fn id(
+        &mut self,
+        inputs: &Inputs<'_>,
+        key: [u64; DERIVED_INPUTS_MAX],
+        value: &mut Vec<u8>,
+        own: &mut TextColumn,
+    ) -> u32 {
+        if let Some(id) = self.by_ids.get(&key) {
+            return *id;
+        }
+        if self.by_ids.len() >= COMBINATIONS_MAX {
+            self.by_ids.clear();
+        }
+        let id = self.derive(inputs, key, value, own);
+        self.by_ids.insert(key, id);
+        id
     }
 
     /// The id of the value that is derived from the inputs with these keys.
@@ -208,6 +252,19 @@ impl Inputs<'_> {
         }
     }
 
+    fn rows(&self) -> usize {
+        self.columns.line_starts.len()
+    }
+
+    /// The number of ids of a text.
+    fn ids(&self, input: ColumnInput) -> usize {
+        match (input, self.target) {
+            (ColumnInput::Column(column), _) => self.text[column].ids(),
+            (ColumnInput::TargetPart(part), Some(target)) => target.part_ids(part),
+            _ => 0,
+        }
+    }
+
     /// The id of a text of a row.
     #[inline]
     fn id(&self, input: ColumnInput, row: usize) -> u64 {
@@ -224,24 +281,11 @@ impl Inputs<'_> {
     #[inline]
     fn key(&self, input: ColumnInput, row: usize) -> u64 {
         match input {
-            ColumnInput::Time => self.time_key(row),
+            ColumnInput::Time => time_key(self.columns.instants[row], self.columns.offsets[row]),
             // The source of a block is one, and its values are derived again after a change.
             ColumnInput::Source | ColumnInput::Missing => 0,
             _ => self.id(input, row),
         }
-    }
-
-    /// The quarter of an hour and the offset of a time; the largest number if there is none.
-    fn time_key(&self, row: usize) -> u64 {
-        let (instant, offset) = (self.columns.instants[row], self.columns.offsets[row]);
-        if instant == Numbers::ABSENT || offset == Numbers::ABSENT {
-            return u64::MAX;
-        }
-        let steps = Times::decode_instant(instant).div_euclid(TIME_STEP_S * 1_000_000_000);
-        // There are fewer than 2^25 steps in 292 years before and after 1970, and an offset is less
-        // than 2^18 seconds.
-        let steps = (steps + (1 << 32)) as u64;
-        steps << 20 | (offset & ((1 << 20) - 1))
     }
 
     /// The texts that the keys of the inputs stand for.
@@ -272,11 +316,27 @@ impl Inputs<'_> {
     }
 }
 
-fn time_of_key(key: u64) -> Option<Timestamp> {
-    if key == u64::MAX {
-        return None;
+/// The step and the offset of a time, as they are stored; the largest number if there is none.
+fn time_key(instant: u64, offset: u64) -> u64 {
+    if instant == Numbers::ABSENT || offset == Numbers::ABSENT {
+        return u64::MAX;
     }
-    let steps = (key >> 20) as i64 - (1 << 32);
-    let unix_ns = steps.saturating_mul(TIME_STEP_S * 1_000_000_000);
-    Some(Timestamp { unix_ns, offset_s: Times::decode_offset(key & ((1 << 20) - 1)) })
+    // There are fewer than 2^25 steps in the 292 years before 1970 and after it, and an offset is
+    // less than 2^18 seconds.
+    let steps = Times::decode_instant(instant).div_euclid(STEP_NS) + (1 << 32);
+    (steps as u64) << OFFSET_BITS | offset
+}
+
+fn time_of_key(key: u64) -> Option<Timestamp> {
+    let offset = key & ((1 << OFFSET_BITS) - 1);
+    let step = (key >> OFFSET_BITS) as i64 - (1 << 32);
+    let unix_ns = step.saturating_mul(STEP_NS);
+    (key != u64::MAX).then(|| Timestamp { unix_ns, offset_s: Times::decode_offset(offset) })
+}
+
+/// The instants, as they are stored, whose key this is.
+fn instants_of_key(key: u64) -> RangeInclusive<u64> {
+    let Some(time) = time_of_key(key) else { return Numbers::ABSENT..=Numbers::ABSENT };
+    let last_ns = time.unix_ns.saturating_add(STEP_NS - 1);
+    Times::encode_instant(time.unix_ns)..=Times::encode_instant(last_ns)
 }

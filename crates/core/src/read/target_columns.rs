@@ -63,6 +63,11 @@ impl TargetColumns {
         self.own[target as usize][part]
     }
 
+    /// Returns the number of own ids of the paths or of the queries.
+    pub(super) fn part_ids(&self, part: usize) -> usize {
+        if part == 0 { self.path.ids() } else { self.query.ids() }
+    }
+
     /// Returns the path or the query of an own id.
     pub(super) fn value(&self, part: usize, id: usize) -> Cow<'_, [u8]> {
         if part == 0 { self.path.value(id) } else { self.query.value(id) }

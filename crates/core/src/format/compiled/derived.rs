@@ -26,7 +26,7 @@ impl Format {
     /// Adds the derived fields whose first input the format has. What the lines have themselves
     /// goes before.
     pub(super) fn add_derived(&mut self, fields: &[DerivedField]) {
-        for field in fields {
+        for (number, field) in fields.iter().enumerate() {
             let name = field.name();
             if self.accessor(name).is_ok() {
                 continue;
@@ -37,7 +37,7 @@ impl Format {
             }
             if inputs[0] != BoundInput::Missing {
                 let extra = self.add_extra_field(name);
-                self.derived.push(DerivedPart { field: field.clone(), extra, inputs });
+                self.derived.push(DerivedPart { field: field.clone(), number, extra, inputs });
             }
         }
     }
