@@ -9,6 +9,7 @@
 //! - [`fixtures`]: paths of real logs.
 //! - [`json_schema`]: a naive validator of JSON schemas.
 //! - [`messages`]: the messages to the operator of the code under test.
+//! - [`mmdb`]: MaxMind DB files.
 //! - [`numbers`]: pseudo-random numbers.
 //! - `tables`, a feature: the rows of exported tables.
 //!
@@ -28,6 +29,7 @@ pub mod fixtures;
 pub mod json_schema;
 pub mod lines;
 pub mod messages;
+pub mod mmdb;
 pub mod numbers;
 pub mod oracle;
 #[cfg(feature = "tables")]
