@@ -86,6 +86,14 @@ pub(crate) fn lake_readers() -> Outcome {
     Tests::of("Spark", "weir", "lake_readers::spark").run(spark)
 }
 
+/// Countries of addresses in published files.
+pub(crate) fn geography() -> Outcome {
+    let packages = peers::countries().map(|()| ("GEO_PACKAGES", peers::folder().join("countries")));
+    let found = packages
+        .and_then(|packages| Ok(vec![packages, ("GEO_PYTHON", python::with(&python::MAXMINDDB)?)]));
+    Tests::of("maxminddb and published databases", "weir-geo", "published::").run_with(found)
+}
+
 /// Tokens that another implementation has signed.
 pub(crate) fn pyjwt() -> Outcome {
     let found = python::with(&python::PYJWT).map(|path| Some(("PYJWT_PYTHON", path)));
@@ -160,10 +168,15 @@ impl<'a> Tests<'a> {
 
     /// Runs them, or prints how many are skipped.
     fn run(&self, found: Outcome<Option<Variable>>) -> Outcome {
+        self.run_with(found.map(|variable| variable.into_iter().collect()))
+    }
+
+    /// [`Self::run`] with several variables.
+    fn run_with(&self, found: Outcome<Vec<Variable>>) -> Outcome {
         let mut tests = Program::named(self.package, self.suite)?.command();
         tests.args(["--ignored", self.start]);
         match found {
-            Ok(variable) => summary::run_tests(tests.arg("--quiet").envs(variable)),
+            Ok(variables) => summary::run_tests(tests.arg("--quiet").envs(variables)),
             Err(why) => self.skip(&mut tests, &why.to_string()),
         }
     }

@@ -1,5 +1,5 @@
 //! Clients and servers of other implementations on both sides of the gateway: Express by npm, Tomcat
-//! by Maven, programs in Go, and a collector of OpenTelemetry.
+//! by Maven, programs in Go, and a collector of OpenTelemetry. Also published databases of addresses.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,6 +7,12 @@ use std::path::PathBuf;
 use crate::shell::{Outcome, command, execute, is_installed, root, target_folder};
 
 const EXPRESS: &str = "express@5.1.0";
+
+/// Countries of addresses, as a MaxMind DB and as CSV, in their last version on npm.
+const COUNTRIES: [&str; 2] = [
+    "@ip-location-db/geo-whois-asn-country-mmdb@2.3.2026061719",
+    "@ip-location-db/geo-whois-asn-country@2.3.2026061719",
+];
 
 /// The parts of Tomcat as Maven names them.
 const TOMCAT: [&str; 2] = [
@@ -24,7 +30,7 @@ pub(crate) fn folder() -> PathBuf {
 /// # Errors
 /// None: the tests with it are skipped then.
 pub(crate) fn install() -> Outcome {
-    for installed in [express(), tomcat(), go(), collector()] {
+    for installed in [express(), tomcat(), go(), collector(), countries()] {
         if let Err(why) = installed {
             println!("{why}");
         }
@@ -37,15 +43,29 @@ pub(crate) fn install() -> Outcome {
 /// # Errors
 /// If it is not installed and cannot be.
 pub(crate) fn express() -> Outcome {
-    let folder = folder().join("express");
-    if folder.join("node_modules/express/package.json").exists() {
+    npm_packages("express", &[EXPRESS], "express")
+        .map_err(|error| format!("Express cannot be installed: {error}").into())
+}
+
+/// Countries of addresses.
+///
+/// # Errors
+/// If they are not there and cannot be fetched.
+pub(crate) fn countries() -> Outcome {
+    npm_packages("countries", &COUNTRIES, "@ip-location-db/geo-whois-asn-country")
+        .map_err(|error| format!("databases of addresses cannot be fetched: {error}").into())
+}
+
+/// Installs packages of npm in a folder, unless the last of them is there.
+fn npm_packages(folder_name: &str, packages: &[&str], last: &str) -> Outcome {
+    let folder = folder().join(folder_name);
+    if folder.join("node_modules").join(last).join("package.json").exists() {
         return Ok(());
     }
     fs::create_dir_all(&folder)?;
     let arguments =
         ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"];
-    execute(command("npm", &arguments).arg(&folder).arg(EXPRESS))
-        .map_err(|error| format!("Express cannot be installed: {error}").into())
+    execute(command("npm", &arguments).arg(&folder).args(packages))
 }
 
 /// Tomcat, and a Java that compiles its servlets.

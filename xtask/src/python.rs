@@ -40,8 +40,11 @@ pub(crate) const OTLP: Modules = Modules {
     packages: &["opentelemetry-proto"],
     modules: &["opentelemetry.proto.collector.trace.v1.trace_service_pb2"],
 };
+/// MaxMind's own reader of databases of addresses.
+pub(crate) const MAXMINDDB: Modules = Modules { packages: &["maxminddb"], modules: &["maxminddb"] };
 
-const ALL: [&Modules; 6] = [&DUCKDB, &TABLE_READERS, &PYJWT, &PROMETHEUS, &SERVICES, &OTLP];
+const ALL: [&Modules; 7] =
+    [&DUCKDB, &TABLE_READERS, &PYJWT, &PROMETHEUS, &SERVICES, &OTLP, &MAXMINDDB];
 
 /// The largest packages: pyspark has half a gigabyte, which pip packs anew.
 const LAKES: [&Modules; 3] = [&CHDB, &ICEBERG, &SPARK];

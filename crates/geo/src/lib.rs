@@ -4,6 +4,8 @@
 //! MaxMind, DB-IP and others publish them, or CSV ranges as ip-location-db publishes them. Nothing
 //! is sent anywhere: what the files do not say is not known.
 //!
+//! [`Geography::derived_field`] makes a field of a log of what the files say about its clients.
+//!
 //! A file is read into memory as a whole. It is not mapped, because a file that is cut while it is
 //! mapped ends the process, and updaters replace these files every week.
 //!
@@ -26,6 +28,7 @@
 
 mod csv;
 mod database;
+mod derivation;
 mod error;
 mod field;
 mod geography;

@@ -43,7 +43,7 @@ const LOGS_BESIDE: &str = "../shared/logs";
 
 /// The packages whose programs of tests read no Rust source when they run. Those of others depend on
 /// the whole tree.
-const READ_NO_SOURCE: [&str; 18] = [
+const READ_NO_SOURCE: [&str; 19] = [
     "weir",
     "weir-core",
     "weir-demo",
@@ -51,6 +51,7 @@ const READ_NO_SOURCE: [&str; 18] = [
     "weir-feed",
     "weir-fuzz",
     "weir-gateway",
+    "weir-geo",
     "weir-ingest",
     "weir-inside",
     "weir-net",

@@ -100,7 +100,7 @@ const BUILT_PEERS: &[&str] = &[COMPILATION, DEBIAN, PEERS];
 const BUILT_PYTHON: &[&str] = &[COMPILATION, PYTHON];
 
 /// All steps but the programs of the tests. Those that take long come first.
-const STEPS: [Step; 45] = [
+const STEPS: [Step; 46] = [
     download(DEBIAN, debian::install),
     download(PYTHON, python_packages),
     // One pip at a time.
@@ -142,6 +142,12 @@ const STEPS: [Step; 45] = [
         outside::lake_readers,
     ),
     outside("DuckDB", BUILT_PYTHON, &[OF_WEIR, WEIR], outside::duckdb),
+    outside(
+        "databases of addresses",
+        &[COMPILATION, PYTHON, PEERS],
+        &["weir-geo integration"],
+        outside::geography,
+    ),
     outside("PyJWT", BUILT_PYTHON, &["weir-gateway token"], outside::pyjwt),
     outside("Prometheus", &[COMPILATION, DEBIAN, PYTHON], &[OF_WEIR, WEIR], outside::prometheus),
     outside("gRPC and WebSockets", BUILT_PYTHON, &["weir-gateway integration"], outside::services),

@@ -3,7 +3,7 @@
 use super::forbidden::{Crates, Exception, Rule};
 
 /// The crates that each crate may depend on, outside its tests.
-pub(super) const LAYERS: [(&str, &[&str]); 19] = [
+pub(super) const LAYERS: [(&str, &[&str]); 20] = [
     ("core", &[]),
     ("demo", &[]),
     ("sync", &[]),
@@ -16,6 +16,7 @@ pub(super) const LAYERS: [(&str, &[&str]); 19] = [
     ("view", &["weir-core", "weir-rules"]),
     ("log", &["weir-sync", "weir-view"]),
     ("export", &["weir-core", "weir-view"]),
+    ("geo", &["weir-core"]),
     ("query", &["weir-core", "weir-export", "weir-rules", "weir-sync", "weir-view"]),
     (
         "server",
@@ -58,6 +59,7 @@ pub(super) const LAYERS: [(&str, &[&str]); 19] = [
             "weir-demo",
             "weir-feed",
             "weir-gateway",
+            "weir-geo",
             "weir-ingest",
             "weir-inside",
             "weir-log",

@@ -6,6 +6,7 @@ use weir_core::{
 };
 use weir_ingest::FormatChoice;
 
+use super::geography::GeographyArguments;
 use crate::outcome::Failure;
 
 /// Fields that are derived from those of the log.
@@ -20,6 +21,9 @@ pub(crate) struct DerivedArguments {
     /// `([^/]+)\.access\.log` [default: the whole name]
     #[arg(long, value_name = "REGEX")]
     source_name: Option<String>,
+
+    #[command(flatten)]
+    geography: GeographyArguments,
 }
 
 impl DerivedArguments {
@@ -34,7 +38,11 @@ impl DerivedArguments {
         names: impl IntoIterator<Item = &'a str>,
         zone: Option<&Zone>,
     ) -> Result<FormatChoice, Failure> {
-        let own = self.own_fields()?;
+        let names: Vec<&str> = names.into_iter().collect();
+        let mut own = self.own_fields()?;
+        let has_own = |name: &str| own.iter().any(|field| field.name() == name);
+        let places = self.geography.fields(names.iter().copied().filter(|name| !has_own(name)))?;
+        own.extend(places);
         let mut fields: Vec<DerivedField> = Vec::new();
         for name in names {
             if Field::by_name(name).is_some() || fields.iter().any(|field| field.name() == name) {

@@ -3,6 +3,7 @@
 mod admin;
 mod derived;
 mod format;
+mod geography;
 mod keep;
 mod kind;
 mod listen_address;

@@ -25,6 +25,7 @@ mod gateway;
 mod gateway_log;
 #[cfg(unix)]
 mod gateway_reload;
+mod geography;
 mod golden;
 mod grep;
 #[cfg(unix)]

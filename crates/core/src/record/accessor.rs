@@ -169,11 +169,15 @@ impl FieldAccessor {
     }
 }
 
+/// The fields that a database of addresses adds.
+const PLACES: [&str; 4] = ["country", "city", "asn", "asn_name"];
+
 impl fmt::Display for UnknownField {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, fields } = self;
         let instead = names_instead(name, fields, "it has");
-        write!(formatter, "the log has no field `{name}`; {instead}")
+        let hint = if PLACES.contains(&name.as_str()) { ", which --geoip FILE adds" } else { "" };
+        write!(formatter, "the log has no field `{name}`{hint}; {instead}")
     }
 }
 

@@ -15,7 +15,7 @@ use crate::open;
 /// How many addresses are looked up.
 const ADDRESSES: usize = 100_000;
 
-/// The files that `cargo xtask test` has fetched.
+/// A package that `cargo xtask test` has fetched.
 fn package(name: &str) -> PathBuf {
     let folder = std::env::var_os("GEO_PACKAGES").expect("GEO_PACKAGES is the folder of packages");
     PathBuf::from(folder).join("node_modules/@ip-location-db").join(name)
