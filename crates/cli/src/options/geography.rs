@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use weir_core::DerivedField;
-use weir_geo::{GeoField, Geography, USUAL_FOLDERS};
+use weir_geo::{GeoField, Geography, USUAL_FOLDERS, usual_files};
 
 use crate::outcome::{Failure, say, warn};
 
@@ -44,6 +44,14 @@ impl GeographyArguments {
         geography.notes(&asked, now_s as i64).into_iter().for_each(say);
         let known = asked.into_iter().filter(|field| geography.has(*field));
         Ok(known.map(|field| geography.derived_field(field)).collect())
+    }
+
+    /// Whether there is a file that may have a field. Nothing is opened.
+    pub(super) fn may_have(&self, field: GeoField) -> bool {
+        match &self.geoip[..] {
+            [] => !usual_files(&USUAL_FOLDERS.map(Path::new), &[field]).is_empty(),
+            files => files.iter().all(|file| file != Path::new(NONE)),
+        }
     }
 
     fn open(&self, asked: &[GeoField]) -> Result<Geography, Failure> {
