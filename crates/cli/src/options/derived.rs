@@ -6,7 +6,7 @@ use weir_core::{
 };
 use weir_ingest::FormatChoice;
 
-use super::geography::GeographyArguments;
+use super::geography::{GeographyArguments, PLACES};
 use crate::outcome::Failure;
 
 /// Fields that are derived from those of the log.
@@ -63,10 +63,10 @@ impl DerivedArguments {
     ) -> Result<(), Failure> {
         let own = self.own_fields()?;
         for name in names {
-            if self.field(name, &own, None)?.is_none() {
+            if !self.geography.check(name)? && self.field(name, &own, None)?.is_none() {
                 let known = own.iter().map(DerivedField::name);
                 let known: Vec<&str> =
-                    known.chain(derived_names().iter().map(|it| it.name)).collect();
+                    known.chain(derived_names().iter().map(|it| it.name)).chain(PLACES).collect();
                 let nearest = nearest_name(name, known.iter().copied());
                 let meant = nearest.map_or_else(String::new, |it| format!("did you mean `{it}`? "));
                 return Err(Failure::new(format_args!(

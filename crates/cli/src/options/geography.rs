@@ -7,8 +7,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::Args;
 use weir_core::DerivedField;
 use weir_geo::{GeoField, Geography, USUAL_FOLDERS, usual_files};
+use weir_sync::Lock;
 
 use crate::outcome::{Failure, say, warn};
+
+/// The names of the fields of a place.
+pub(super) const PLACES: [&str; 4] = ["country", "city", "asn", "asn_name"];
 
 /// The value of `--geoip` that looks nowhere.
 const NONE: &str = "none";
@@ -22,6 +26,10 @@ pub(crate) struct GeographyArguments {
     /// one of these fields is asked for]
     #[arg(long, value_name = "FILE")]
     geoip: Vec<PathBuf>,
+
+    /// The fields that were asked for before, so that no file is read twice.
+    #[arg(skip)]
+    known: Arc<Lock<Vec<DerivedField>>>,
 }
 
 impl GeographyArguments {
@@ -33,24 +41,44 @@ impl GeographyArguments {
         &self,
         names: impl IntoIterator<Item = &'a str>,
     ) -> Result<Vec<DerivedField>, Failure> {
-        let mut asked: Vec<GeoField> = names.into_iter().filter_map(GeoField::by_name).collect();
-        asked.sort_unstable_by_key(|field| field.name());
-        asked.dedup();
-        if asked.is_empty() || self.geoip.iter().any(|file| file == Path::new(NONE)) {
-            return Ok(Vec::new());
+        let mut fields: Vec<GeoField> = names.into_iter().filter_map(GeoField::by_name).collect();
+        fields.sort_unstable_by_key(|field| field.name());
+        fields.dedup();
+        let mut known = self.known.lock();
+        let is_known = |name: &str| known.iter().any(|field| field.name() == name);
+        let new: Vec<GeoField> =
+            fields.iter().copied().filter(|field| !is_known(field.name())).collect();
+        if !new.is_empty() && self.geoip.iter().all(|file| file != Path::new(NONE)) {
+            known.extend(self.open_fields(&new)?);
         }
-        let geography = Arc::new(self.open(&asked)?);
-        let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
-        geography.notes(&asked, now_s as i64).into_iter().for_each(say);
-        let known = asked.into_iter().filter(|field| geography.has(*field));
-        Ok(known.map(|field| geography.derived_field(field)).collect())
+        let is_asked = |known: &&DerivedField| fields.iter().any(|it| it.name() == known.name());
+        Ok(known.iter().filter(is_asked).cloned().collect())
     }
 
-    /// Whether there is a file that may have a field. Nothing is opened.
-    pub(super) fn may_have(&self, field: GeoField) -> bool {
-        match &self.geoip[..] {
+    /// The fields among these that files have.
+    fn open_fields(&self, fields: &[GeoField]) -> Result<Vec<DerivedField>, Failure> {
+        let geography = Arc::new(self.open(fields)?);
+        let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+        geography.notes(fields, now_s as i64).into_iter().for_each(say);
+        let known = fields.iter().filter(|field| geography.has(**field));
+        Ok(known.map(|field| geography.derived_field(*field)).collect())
+    }
+
+    /// Whether this is the name of a field of a place.
+    ///
+    /// # Errors
+    /// If it is, and there is no file that may have it.
+    pub(super) fn check(&self, name: &str) -> Result<bool, Failure> {
+        let Some(field) = GeoField::by_name(name) else { return Ok(false) };
+        let has_file = match &self.geoip[..] {
             [] => !usual_files(&USUAL_FOLDERS.map(Path::new), &[field]).is_empty(),
             files => files.iter().all(|file| file != Path::new(NONE)),
+        };
+        match has_file {
+            true => Ok(true),
+            false => Err(Failure::new(format_args!(
+                "`{name}` needs a file that says where addresses are: add --geoip FILE"
+            ))),
         }
     }
 

@@ -136,3 +136,18 @@ fn the_file_that_is_named_last_answers() {
         "country,count\n(none),4\nBE,3\nFR,1\n"
     );
 }
+
+#[test]
+fn a_file_is_read_once_for_what_is_listed_and_selected() {
+    let folder = Folder::new();
+    let cities = folder.file("cities.mmdb", &cities());
+    let log = folder.file("access.log", &log(&CLIENTS));
+    let arguments = ["report", "--json", "--fields", "country", "--where", "country=NL"];
+    let found = run([&arguments[..], &["--geoip", text(&cities), text(&log)]].concat());
+    assert_eq!(found.stderr.matches("country by ").count(), 1, "{}", found.stderr);
+    let report: Value = serde_json::from_str(&found.stdout).expect("JSON");
+    assert_eq!(report["top"]["country"][0]["count"], 3, "{report}");
+    let without = run(["report", "--fields", "country", "--geoip", "none", text(&log)]);
+    assert_eq!(without.code, 2);
+    assert!(without.stderr.contains("`country` needs a file"), "{}", without.stderr);
+}
