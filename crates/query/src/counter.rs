@@ -382,7 +382,8 @@ impl<D: Snapshots> Counter<D> {
     ) -> Result<Evaluation, Interruption> {
         let jobs = self.jobs_for(segments);
         let read = |part: &mut PartialAggregates, number| recount.read(number, part);
-        let parts = spread_with(jobs, 0..segments, abandoned, || recount.new_part(), read)?;
+        let mut parts = spread_with(jobs, 0..segments, abandoned, || recount.new_part(), read)?;
+        spread(jobs, parts.iter_mut(), abandoned, PartialAggregates::arrange_groups)?;
         let mut lists = recount.take_lists();
         let mut columns: Vec<_> = lists.iter_mut().enumerate().collect();
         // The largest first, so that no thread works alone on a large column at the end.

@@ -10,7 +10,7 @@ use weir_view::{KindCount, Query, RecordKind, Report, Timeline, main_kind};
 use crate::comparison::comparison;
 use crate::counter::{CountedAggregates, Counter};
 use crate::extents::Extents;
-use crate::group::group;
+use crate::group::group_rows;
 use crate::overlay::Overlay;
 use crate::periods::{PeriodError, Periods};
 use crate::question::{Now, ParsedQuery, PeriodBounds, QueryError, WrittenQuery};
@@ -262,7 +262,7 @@ impl<D: Snapshots> Evaluator<D> {
             report.compare = Some(compare);
         }
         report.group =
-            query.group.as_ref().and_then(|field| group(field, values, now, before, top));
+            query.group.as_ref().and_then(|group| group_rows(group, values, now, before, top));
         report.incomplete = incomplete(&snapshot.sources);
         report
     }

@@ -36,9 +36,11 @@ mod evaluator;
 mod export;
 mod extents;
 mod group;
+mod group_values;
 mod limit_curve;
 mod line_order;
 mod lines;
+mod measures;
 mod no_match;
 mod overlay;
 mod periods;
@@ -70,8 +72,8 @@ pub use lines::LineFinder;
 pub use no_match::{no_match_note, period_text};
 pub use periods::PeriodError;
 pub use question::{
-    InvalidCondition, Moment, Now, ParsedQuery, PeriodBounds, QueryError, UnknownZone,
-    WrittenQuery, find_zone, log_zone,
+    GroupQuestion, InvalidCondition, Moment, Now, ParsedQuery, PeriodBounds, QueryError,
+    UnknownZone, WrittenQuery, find_zone, log_zone,
 };
 pub use report::{evaluation_by_kind, report_of_fold};
 pub use rule_comparison::compare_rules;

@@ -10,7 +10,7 @@ use weir_view::{
 };
 
 use crate::counter::CountedAggregates;
-use crate::group::group;
+use crate::group::group_rows;
 use crate::question::{ParsedQuery, QueryError};
 
 /// Creates the evaluations that [`report_of_fold`] takes: one for each kind of records, or only for
@@ -81,8 +81,10 @@ pub fn report_of_fold<S: LogSource>(
         let unfiltered = evaluations.unfiltered(kind.into());
         let timeline = Timeline { own: &evaluation, overlay: &[], unfiltered, range_ns };
         let mut report = plain_report(&timeline, values, snapshot, query, (kind, &kinds));
-        report.group =
-            query.group.as_ref().and_then(|field| group(field, values, &evaluation, None, top));
+        report.group = query
+            .group
+            .as_ref()
+            .and_then(|group| group_rows(group, values, &evaluation, None, top));
         report
     };
     let mut report = of_kind(main);

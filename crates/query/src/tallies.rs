@@ -78,13 +78,19 @@ impl<'a> FieldValues<'a> {
         }
     }
 
-    /// Returns the row of a value. At most `uncounted_max` of its records are not counted.
-    pub(crate) fn row(&self, id: usize, tally: PeriodTally, uncounted_max: u64) -> GroupRow {
-        let value = match id as u32 {
+    /// Returns the value of an id as it is shown.
+    pub(crate) fn row_value(&self, id: usize) -> RowValue {
+        match id as u32 {
             ABSENT => RowValue::absent(),
             id => RowValue::new(self.value(id as usize), id == REMAINDER),
-        };
-        GroupRow { value: value.with_uncounted_max(uncounted_max), tally }
+        }
+    }
+
+    /// Returns the row of a value. At most `uncounted_max` of its records are not counted.
+    pub(crate) fn row(&self, id: usize, tally: PeriodTally, uncounted_max: u64) -> GroupRow {
+        let value = self.row_value(id);
+        let value = value.with_uncounted_max(uncounted_max);
+        GroupRow { value, tally, ..GroupRow::default() }
     }
 }
 

@@ -10,7 +10,8 @@ use crate::refusal::Refusal;
 pub(crate) const TOP_MAX: u32 = 10_000;
 
 /// Reads a query from `where=CONDITION` (any number of times), `top=N`, `zone=NAME`,
-/// `stack=FIELD`, `buckets=N`, `kind=KIND`, `group=FIELD` and `compare=SINCE/UNTIL`.
+/// `stack=FIELD`, `buckets=N`, `kind=KIND`, `group=FIELD`, `measures=NAME,NAME`, `sort=NAME`, `min=N`
+/// and `compare=SINCE/UNTIL`.
 pub(crate) fn query(text: Option<&str>) -> Result<Query, Refusal> {
     let mut query = Query::default();
     for (name, value) in checked_parameters(text)? {
@@ -19,12 +20,15 @@ pub(crate) fn query(text: Option<&str>) -> Result<Query, Refusal> {
             "buckets" => query.buckets = number(&name, &value)?,
             "stack" => query.stack = value,
             "group" => query.group = Some(value),
+            "measures" => query.measures = value.split(',').map(str::to_owned).collect(),
+            "sort" => query.sort = Some(value),
+            "min" => query.min = number(&name, &value)?.into(),
             "compare" => query.compare = Some(period(&value)),
             _ if select(&mut query, &name, &value)? => {}
             _ => {
                 return Err(Refusal::BadRequest(format!(
                     "`{name}` is not a valid parameter; use where, top, zone, stack, buckets, \
-                     kind, group or compare"
+                     kind, group, measures, sort, min or compare"
                 )));
             }
         }
@@ -191,7 +195,15 @@ mod tests {
         assert_eq!(read, Ok(expected));
         assert_eq!(query(None), Ok(Query::default()));
         let grouped = Query { group: Some("host".to_owned()), ..Query::default() };
-        assert_eq!(query(Some("group=host")), Ok(grouped));
+        assert_eq!(query(Some("group=host")), Ok(grouped.clone()));
+        let measured = Query {
+            measures: vec!["clients".to_owned(), "p95".to_owned()],
+            sort: Some("p95".to_owned()),
+            min: 100,
+            ..grouped
+        };
+        let text = "group=host&measures=clients,p95&sort=p95&min=100";
+        assert_eq!(query(Some(text)), Ok(measured));
         let of_kind = Query { kind: Some(RecordKind::ErrorLogLine), ..Query::default() };
         for kind in ["kind=error_log_line", "kind=error-log-line"] {
             assert_eq!(query(Some(kind)), Ok(of_kind.clone()), "{kind}");

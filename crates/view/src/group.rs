@@ -1,7 +1,11 @@
 //! The records of each value of a field, and their changes from the previous period.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
+use crate::measure::MeasureValue;
+use crate::number::is_zero;
 use crate::row_value::RowValue;
 
 /// Sums over some records.
@@ -38,16 +42,27 @@ pub struct PeriodTally {
     pub percent: Option<Option<f64>>,
 }
 
-/// A value of a field, with its records.
+/// A value of a field, or of several, with its records.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct GroupRow {
     /// The value.
     #[serde(flatten)]
     pub value: RowValue,
+    /// The values of the further fields of a group by several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<RowValue>>"))]
+    pub further_values: Vec<RowValue>,
     /// Its records.
     #[serde(flatten)]
     pub tally: PeriodTally,
+    /// The other measures that were asked for, by name; `null` if no record has the number.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(
+        feature = "typescript",
+        ts(optional, as = "Option<BTreeMap<String, Option<MeasureValue>>>")
+    )]
+    pub measures: BTreeMap<String, Option<MeasureValue>>,
 }
 
 /// The sums over all values of a group without their own row.
@@ -61,14 +76,36 @@ pub struct GroupRest {
     pub tally: PeriodTally,
 }
 
-/// The most frequent values of a field, and the others together.
+/// The first values of a field, or combinations of values of several fields, in the order of a
+/// measure, and the others together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Group {
     /// The field: `status_class` or a field's name.
     pub field: String,
-    /// The most frequent values, by count and then by value. Records without the field form a value
-    /// too.
+    /// The other fields of a group by several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<String>>"))]
+    pub further_fields: Vec<String>,
+    /// The names of the measures to show, in order; left out if they are the usual ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<String>>"))]
+    pub measures: Vec<String>,
+    /// The measure by which the rows are ordered; left out if it is the number of records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub sort: Option<String>,
+    /// The number of records from which a value has a row; left out if it is 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<u64>"))]
+    pub min: u64,
+    /// The measures that are estimates, because memory ran out; left out if there are none. The
+    /// numbers of records are marked in their rows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<String>>"))]
+    pub estimated: Vec<String>,
+    /// The first rows, in descending order of the measure, then of the number of records, and then
+    /// by value. Records without the field form a value too.
     pub rows: Vec<GroupRow>,
     /// All other values.
     pub rest: GroupRest,
@@ -118,7 +155,7 @@ mod tests {
 
     fn json(before: Option<Tally>) -> String {
         let tally = PeriodTally::new(TALLY, before);
-        let row = GroupRow { value: RowValue::new(b"a", false), tally };
+        let row = GroupRow { value: RowValue::new(b"a", false), tally, ..GroupRow::default() };
         serde_json::to_string(&row).expect("a row")
     }
 

@@ -28,6 +28,7 @@ mod lines;
 mod log_event;
 mod log_line;
 mod looked_at;
+mod measure;
 mod message;
 mod number;
 mod palette;
@@ -76,6 +77,7 @@ pub use lines::{LineAccess, LineSource, LinesAnswer, SelectedLine};
 pub use log_event::{LogEvent, LogLevel, LogTail, LogValue};
 pub use log_line::{FieldValue, LineMember, LineText, LogLine, csv_header};
 pub use looked_at::{LookedAt, PatternMatches};
+pub use measure::{Measure, MeasureValue, Statistic, UnknownMeasure};
 pub use message::{
     ConditionPlace, Failure, LiveReply, LiveRequest, LiveTopic, RefusalBody, SelectionCount,
     SessionCreated, SessionList, SessionSummary, UploadReply, UploadRequest,

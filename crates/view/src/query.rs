@@ -42,9 +42,24 @@ pub struct Query {
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<i64>"))]
     pub overlay_ahead_s: i64,
     /// The field to group by: `status_class` or a field's name, but neither the time nor a number.
+    /// Several are joined by commas.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub group: Option<String>,
+    /// The measures of the groups, such as `clients` or `p95:request_time`; without any, the usual
+    /// ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<String>>"))]
+    pub measures: Vec<String>,
+    /// The measure by which the groups are ordered, the largest first; the number of records if none
+    /// is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub sort: Option<String>,
+    /// The number of records from which a group has a row.
+    #[serde(skip_serializing_if = "crate::number::is_zero")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<u64>"))]
+    pub min: u64,
     /// The period to compare with the one before it. The report is about that period.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
@@ -65,6 +80,9 @@ impl Default for Query {
             overlay: None,
             overlay_ahead_s: 0,
             group: None,
+            measures: Vec::new(),
+            sort: None,
+            min: 0,
             compare: None,
         }
     }

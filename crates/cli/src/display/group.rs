@@ -1,89 +1,181 @@
 //! The columns of a group.
 
-use weir_view::{PeriodTally, RecordKind, Report, RowValue};
+use std::collections::BTreeMap;
 
-use super::number::{bytes, separated, share};
+use weir_view::{Group, GroupRow, Measure, MeasureValue, PeriodTally, Report};
 
-/// A column of a group, with a number for each value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum GroupColumn {
-    Count,
-    PreviousCount,
-    Change,
-    Share,
-    BytesSent,
-    PreviousBytesSent,
-    Errors,
-    PreviousErrors,
-    ErrorRate,
+use super::number::{bytes, duration, separated, share};
+use super::time::LocalTime;
+
+/// The columns of a group, with a number for each value.
+#[derive(Debug)]
+pub(crate) struct GroupColumns<'a> {
+    columns: Vec<Column>,
+    group: &'a Group,
+    report: &'a Report,
 }
 
-impl GroupColumn {
-    const PLAIN: [Self; 5] =
-        [Self::Count, Self::Share, Self::BytesSent, Self::Errors, Self::ErrorRate];
-    const COMPARED: [Self; 7] = [
-        Self::Count,
-        Self::PreviousCount,
-        Self::Change,
-        Self::BytesSent,
-        Self::PreviousBytesSent,
-        Self::Errors,
-        Self::PreviousErrors,
-    ];
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Column {
+    Measure(Measure),
+    PreviousCount,
+    Change,
+    PreviousBytesSent,
+    PreviousErrors,
+}
 
+/// The measures that are compared if none are named.
+const COMPARED: [Measure; 3] = [Measure::Requests, Measure::Bytes, Measure::Errors];
+
+impl<'a> GroupColumns<'a> {
     /// Returns the columns of a report's group, without sums that its kind of records lacks.
-    pub(crate) fn of(report: &Report) -> Vec<Self> {
-        let columns: &[Self] =
-            if report.compare.is_some() { &Self::COMPARED } else { &Self::PLAIN };
-        let has_sum = |column: &Self| match column {
-            Self::BytesSent | Self::PreviousBytesSent => report.has_sum("bytes_sent"),
-            Self::Errors | Self::PreviousErrors | Self::ErrorRate => report.has_sum("errors"),
+    pub(crate) fn of(group: &'a Group, report: &'a Report) -> Self {
+        let named = group.measures.iter().filter_map(|name| name.parse().ok());
+        let is_compared = report.compare.is_some();
+        let measures: Vec<Measure> = match (group.measures.is_empty(), is_compared) {
+            (false, _) => named.collect(),
+            (true, true) => COMPARED.into(),
+            (true, false) => Measure::SHOWN.into(),
+        };
+        let has_sum = |measure: &Measure| match measure {
+            Measure::Bytes => report.has_sum("bytes_sent"),
+            Measure::Errors | Measure::ErrorRate => report.has_sum("errors"),
             _ => true,
         };
-        columns.iter().copied().filter(has_sum).collect()
+        let measures = measures.into_iter().filter(has_sum);
+        let columns = measures.flat_map(|measure| {
+            let further: &[Column] = match measure {
+                _ if !is_compared => &[],
+                Measure::Requests => &[Column::PreviousCount, Column::Change],
+                Measure::Bytes => &[Column::PreviousBytesSent],
+                Measure::Errors => &[Column::PreviousErrors],
+                _ => &[],
+            };
+            std::iter::once(Column::Measure(measure)).chain(further.iter().copied())
+        });
+        Self { columns: columns.collect(), group, report }
     }
 
-    /// Returns the head of the column.
-    pub(crate) fn head(self, kind: RecordKind) -> &'static str {
-        match self {
-            Self::Count => kind.column(),
-            Self::PreviousCount | Self::PreviousBytesSent | Self::PreviousErrors => "prev.",
-            Self::Change => "change",
-            Self::Share => "share",
-            Self::BytesSent => "bytes sent",
-            Self::Errors => "errors",
-            Self::ErrorRate => "error rate",
+    /// Returns the number of columns.
+    pub(crate) fn len(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Returns the title of the group.
+    pub(crate) fn title(&self) -> String {
+        let group = self.group;
+        let mut title = format!("By {}", group.field);
+        for field in &group.further_fields {
+            title += &format!(", {field}");
+        }
+        if let Some(sort) = group.sort.as_ref().and_then(|name| name.parse::<Measure>().ok()) {
+            title += &format!(", largest {} first", sort.heading());
+        }
+        if group.min > 0 {
+            let noun = self.report.kind.noun(group.min);
+            title += &format!(", from {} {noun}", separated(group.min));
+        }
+        title
+    }
+
+    /// Returns the heads of the columns.
+    pub(crate) fn heads(&self) -> Vec<String> {
+        let head = |column: &Column| match column {
+            Column::Measure(Measure::Requests) => self.report.kind.column().to_owned(),
+            Column::Measure(measure) => measure.heading(),
+            Column::PreviousCount | Column::PreviousBytesSent | Column::PreviousErrors => {
+                "prev.".to_owned()
+            }
+            Column::Change => "change".to_owned(),
+        };
+        self.columns.iter().map(head).collect()
+    }
+
+    /// Formats the numbers of a row. `change` formats a difference.
+    pub(crate) fn row(&self, row: &GroupRow, change: fn(i64) -> String) -> Vec<String> {
+        let cells = self.columns.iter().map(|column| {
+            let cell = self.cell(*column, &row.tally, &row.measures, change);
+            let is_bound = row.value.uncounted_max > 0 && column.has_lower_bounds();
+            if is_bound { format!("≥{cell}") } else { cell }
+        });
+        cells.collect()
+    }
+
+    /// Formats the numbers of all other values. Cells are empty for measures that are not sums.
+    pub(crate) fn rest(&self, change: fn(i64) -> String) -> Vec<String> {
+        let (tally, none) = (&self.group.rest.tally, BTreeMap::new());
+        let cells = self.columns.iter().map(|column| self.cell(*column, tally, &none, change));
+        cells.collect()
+    }
+
+    /// Returns the name of the row of all other values; `None` if there are none.
+    pub(crate) fn name_of_rest(&self) -> Option<String> {
+        let group = self.group;
+        let mut fields = std::iter::once(&group.field).chain(&group.further_fields);
+        let is_estimated = fields.any(|field| self.report.is_estimated(field));
+        let nouns = match group.further_fields[..] {
+            [] => ["value", "values"],
+            _ => ["combination", "combinations"],
+        };
+        match (is_estimated, group.rest.values) {
+            (_, 0) => None,
+            (true, many) => Some(format!("at least {} other {}", separated(many), nouns[1])),
+            (false, 1) => Some(format!("1 other {}", nouns[0])),
+            (false, many) => Some(format!("{} other {}", separated(many), nouns[1])),
         }
     }
 
-    /// Formats the number of a value. `matching` is the number of all records, and `change` formats
-    /// a difference.
-    pub(crate) fn cell(
-        self,
+    fn cell(
+        &self,
+        column: Column,
         tally: &PeriodTally,
-        matching: u64,
+        measures: &BTreeMap<String, Option<MeasureValue>>,
         change: fn(i64) -> String,
     ) -> String {
         let (now, before) = (tally.selected, tally.previous());
-        match self {
-            Self::Count => separated(now.count),
-            Self::PreviousCount => separated(before.count),
-            Self::Change => change(tally.difference.unwrap_or(0)),
-            Self::Share => share(now.count, matching),
-            Self::BytesSent => bytes(now.bytes_sent),
-            Self::PreviousBytesSent => bytes(before.bytes_sent),
-            Self::Errors => separated(now.errors),
-            Self::PreviousErrors => separated(before.errors),
-            Self::ErrorRate => share(now.errors, now.count),
+        match column {
+            Column::Measure(Measure::Requests) => separated(now.count),
+            Column::PreviousCount => separated(before.count),
+            Column::Change => change(tally.difference.unwrap_or(0)),
+            Column::Measure(Measure::Share) => share(now.count, self.report.matching),
+            Column::Measure(Measure::Bytes) => bytes(now.bytes_sent),
+            Column::PreviousBytesSent => bytes(before.bytes_sent),
+            Column::Measure(Measure::Errors) => separated(now.errors),
+            Column::PreviousErrors => separated(before.errors),
+            Column::Measure(Measure::ErrorRate) => share(now.errors, now.count),
+            Column::Measure(measure) => {
+                let name = measure.to_string();
+                let mark = if self.group.estimated.contains(&name) { "≈" } else { "" };
+                match measures.get(&name) {
+                    None => String::new(),
+                    Some(None) => "–".to_owned(),
+                    Some(Some(value)) => format!("{mark}{}", shown(measure, value)),
+                }
+            }
         }
     }
 }
 
-/// Marks the numbers of a value that are lower bounds. `cells` come from [`GroupColumn::cell`].
-pub(crate) fn mark_lower_bound(columns: &[GroupColumn], cells: &mut [String], value: &RowValue) {
-    for (column, cell) in columns.iter().zip(cells).filter(|_| value.uncounted_max > 0) {
-        if !matches!(column, GroupColumn::Change | GroupColumn::ErrorRate) {
-            cell.insert(0, '≥');
+impl Column {
+    /// Whether the numbers of a value are lower bounds if it may lack records.
+    fn has_lower_bounds(self) -> bool {
+        match self {
+            Self::Change | Self::Measure(Measure::ErrorRate) => false,
+            Self::Measure(measure) => measure.is_of_tally(),
+            Self::PreviousCount | Self::PreviousBytesSent | Self::PreviousErrors => true,
+        }
+    }
+}
+
+/// Formats the value of a measure.
+fn shown(measure: Measure, value: &MeasureValue) -> String {
+    match (measure, value) {
+        (Measure::Clients, MeasureValue::Count(count)) => separated(*count),
+        (_, MeasureValue::Number(seconds)) if measure.is_duration() => duration(*seconds),
+        (_, MeasureValue::Count(number)) => bytes(*number),
+        (_, MeasureValue::Number(number)) => bytes(number.round() as u64),
+        (_, MeasureValue::Time(stamp)) => {
+            LocalTime::parse(stamp).map_or_else(|| stamp.clone(), |time| time.full())
         }
     }
 }

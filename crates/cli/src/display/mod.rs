@@ -16,7 +16,7 @@ pub(crate) use axis::{AxisWidths, axis_labels};
 pub(crate) use blocks::{blocks_counts, blocks_remarks};
 pub(crate) use colour::colour_number;
 pub(crate) use escape::{safe, safe_bytes, safe_rows};
-pub(crate) use group::{GroupColumn, mark_lower_bound};
+pub(crate) use group::GroupColumns;
 pub(crate) use lists::{fields_with_values, list_order, title_of};
 pub(crate) use number::{
     SUM_MAX, at_least, bytes, change, duration, lower_bound, rate, separated, share, signed,

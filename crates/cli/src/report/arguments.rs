@@ -4,7 +4,7 @@ use clap::Args;
 use std::error::Error;
 use std::path::PathBuf;
 use weir_core::AddressBlock;
-use weir_view::BlocksQuestion;
+use weir_view::{BlocksQuestion, Measure};
 
 use crate::options::{
     KindArgument, OutputArguments, PeriodArguments, ReadArguments, parse_duration,
@@ -29,15 +29,29 @@ pub(crate) struct ReportArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 
-    /// Add the requests, bytes and errors of the --top most frequent values of this field; the
-    /// others are summed
-    #[arg(long, value_name = "FIELD")]
+    /// Add the requests, bytes and errors of the --top most frequent values of this field, or
+    /// combinations of the values of several; the others are summed
+    #[arg(long, value_name = "FIELD[,FIELD...]")]
     pub(crate) group: Option<String>,
 
     /// Add the visitors and visits of the requests by day: a visitor is a client with an agent on
     /// one date, and a visit ends after 30 minutes without a request
     #[arg(long, conflicts_with = "compare")]
     pub(crate) visitors: bool,
+
+    /// Order the values of --group by this measure, the largest first, and show it: see --measure
+    #[arg(long, value_name = "MEASURE", requires = "group")]
+    pub(crate) sort: Option<Measure>,
+
+    /// Show these measures of the values of --group: requests, share, clients, bytes, errors,
+    /// error_rate, first_seen, last_seen; mean, sum, max or a percentile such as p95, of the time to
+    /// serve the request or of another number, as in p95:upstream_time or max:bytes
+    #[arg(long, value_name = "MEASURE[,MEASURE...]", requires = "group", value_delimiter = ',')]
+    pub(crate) measure: Vec<Measure>,
+
+    /// Leave out the values of --group with fewer requests
+    #[arg(long, value_name = "N", requires = "group")]
+    pub(crate) min: Option<u64>,
 
     /// Compare with the previous period: the period from --since to --until with the one of the
     /// same length before it; without --since, the second half of the log with the first
@@ -104,6 +118,9 @@ impl ReportArguments {
             html: None,
             group: None,
             visitors: false,
+            sort: None,
+            measure: Vec::new(),
+            min: None,
             compare: false,
             period: logs.period.clone(),
             conditions: logs.conditions.clone(),
@@ -143,6 +160,7 @@ Examples:
   weir report --json access.log | jq '.top.client[0]'
   weir report --group host --since -7d --compare access.log
   weir report --visitors --where 'status!=4xx' access.log
+  weir report --group path --sort p95 --min 100 access.log
   weir report --html report.html access.log
 
 Conditions:

@@ -2,8 +2,8 @@
 
 use weir_ingest::SourceSnapshot;
 use weir_view::{
-    BlocksReport, Comparison, Group, GroupRow, IncompleteSource, PeriodTally, Quantiles,
-    RecordKind, Report, RowValue, Tally, TopRow, Visitors, csv_row,
+    BlocksReport, Comparison, Group, GroupRow, IncompleteSource, Measure, MeasureValue,
+    PeriodTally, Quantiles, RecordKind, Report, RowValue, Tally, TopRow, Visitors, csv_row,
 };
 
 /// The columns. Those from `previous_count` on occur only with `--compare`.
@@ -31,6 +31,8 @@ struct Rows {
     is_compared: bool,
     /// The kind of records of the next rows; `None` for rows about all input.
     kind: Option<RecordKind>,
+    /// The further columns, which only rows of groups have.
+    further_columns: Vec<String>,
     /// The number of all records of the kind, the base of shares.
     matching: u64,
     /// Whether the records have sums of bytes, and of errors. The cells of missing sums are empty.
@@ -45,11 +47,13 @@ pub(super) fn write(report: &Report, sources: &[SourceSnapshot]) -> String {
         text: String::new(),
         is_compared,
         kind: None,
+        further_columns: further_columns(report),
         matching: 0,
         has_bytes: false,
         has_errors: false,
     };
-    rows.push_cells(&COLUMNS.map(str::to_owned));
+    let further = rows.further_columns.clone();
+    rows.push_cells(&COLUMNS.map(str::to_owned), &further);
     rows.everything_read(report, sources);
     for report in std::iter::once(report).chain(&report.other_kinds) {
         rows.records(report);
@@ -68,12 +72,13 @@ pub(super) fn write(report: &Report, sources: &[SourceSnapshot]) -> String {
 impl Rows {
     fn push(&mut self, cells: Cells) {
         let kind = self.kind.map(|kind| kind.name().to_owned()).unwrap_or_default();
-        self.push_cells(&[&[kind][..], &cells[..]].concat());
+        let further = vec![String::new(); self.further_columns.len()];
+        self.push_cells(&[&[kind][..], &cells[..]].concat(), &further);
     }
 
-    fn push_cells(&mut self, cells: &[String]) {
+    fn push_cells(&mut self, cells: &[String], further: &[String]) {
         let columns = if self.is_compared { COLUMNS.len() } else { COLUMNS_ALONE };
-        self.text += &csv_row(cells[..columns].iter().map(String::as_bytes));
+        self.text += &csv_row(cells[..columns].iter().chain(further).map(String::as_bytes));
     }
 
     /// Adds a row whose value is a single number or text.
@@ -86,9 +91,14 @@ impl Rows {
 
     /// Adds a row of counts.
     fn push_counts(&mut self, section: &str, field: &str, value: &str, tally: &PeriodTally) {
+        let cells = self.counts(section, field, value, tally);
+        self.push(cells);
+    }
+
+    fn counts(&self, section: &str, field: &str, value: &str, tally: &PeriodTally) -> Cells {
         let (now, before) = (tally.selected, tally.previous());
         let share = now.count as f64 / self.matching.max(1) as f64;
-        self.push([
+        [
             section.to_owned(),
             field.to_owned(),
             value.to_owned(),
@@ -99,7 +109,7 @@ impl Rows {
             before.count.to_string(),
             self.bytes(before),
             self.errors(before),
-        ]);
+        ]
     }
 
     fn bytes(&self, tally: Tally) -> String {
@@ -233,11 +243,24 @@ impl Rows {
     }
 
     fn group(&mut self, group: &Group) {
-        group.rows.iter().for_each(|row| self.group_row("group", &group.field, row));
+        group.rows.iter().for_each(|row| self.row_of_group(&group.field, row));
         if group.rest.values > 0 {
             let values = format!("({} other values)", group.rest.values);
             self.push_counts("group_rest", &group.field, &values, &group.rest.tally);
         }
+    }
+
+    /// Adds a row with the values of further fields and the measures in columns of their own.
+    fn row_of_group(&mut self, field: &str, row: &GroupRow) {
+        let kind = self.kind.map(|kind| kind.name().to_owned()).unwrap_or_default();
+        let cells = self.counts("group", field, &row.value.text, &row.tally);
+        let mut further: Vec<String> =
+            row.further_values.iter().map(|value| value.text.clone()).collect();
+        further.extend(self.further_columns.iter().skip(further.len()).map(|name| {
+            row.measures.get(name).and_then(Option::as_ref).map(measure_cell).unwrap_or_default()
+        }));
+        self.push_cells(&[&[kind][..], &cells[..]].concat(), &further);
+        self.push_uncounted(field, &row.value);
     }
 
     fn group_row(&mut self, section: &str, field: &str, row: &GroupRow) {
@@ -326,5 +349,26 @@ impl Rows {
                 self.push_value("unparsed_line", &place, text);
             }
         }
+    }
+}
+
+/// The columns of the further fields and measures of the group. The groups of all kinds of records
+/// have the same.
+fn further_columns(report: &Report) -> Vec<String> {
+    let reports = || std::iter::once(report).chain(&report.other_kinds);
+    let Some(group) = reports().find_map(|report| report.group.as_ref()) else { return Vec::new() };
+    let measures = group
+        .measures
+        .iter()
+        .filter(|name| name.parse::<Measure>().is_ok_and(|measure| !measure.is_of_tally()));
+    group.further_fields.iter().chain(measures).cloned().collect()
+}
+
+/// Formats a measure for programs: durations in seconds.
+fn measure_cell(value: &MeasureValue) -> String {
+    match value {
+        MeasureValue::Count(count) => count.to_string(),
+        MeasureValue::Number(number) => number.to_string(),
+        MeasureValue::Time(stamp) => stamp.clone(),
     }
 }

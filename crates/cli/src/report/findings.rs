@@ -5,7 +5,7 @@ use std::sync::Arc;
 use weir_core::{Field, Format, STATUS_CLASS, UnknownField, Zone};
 use weir_ingest::{SourceEnd, SourceSnapshot};
 use weir_query::{WrittenQuery, no_match_note};
-use weir_view::Report;
+use weir_view::{Measure, Report};
 
 use super::ReportArguments;
 use crate::display::separated;
@@ -33,7 +33,7 @@ pub(crate) fn check_fields(
     check_client(formats)?;
     query.check_fields(formats.iter().map(Arc::as_ref)).map_err(query_failure)?;
     let mut named: Vec<(&str, String)> = vec![("--stack", arguments.stack.clone())];
-    named.extend(arguments.group.iter().map(|field| ("--group", field.clone())));
+    named.extend(group_fields(arguments, query));
     named.extend(arguments.compare.then(|| ("--compare", "time".to_owned())));
     named.extend(arguments.period.options().map(|option| (option, "time".to_owned())));
     for (option, name) in named {
@@ -48,6 +48,21 @@ pub(crate) fn check_fields(
         }
     }
     Ok(())
+}
+
+/// Returns the fields that the options about groups name.
+fn group_fields(arguments: &ReportArguments, query: &WrittenQuery) -> Vec<(&'static str, String)> {
+    let Some(group) = query.group() else { return Vec::new() };
+    let mut named: Vec<(&str, String)> =
+        group.fields.iter().map(|field| ("--group", field.clone())).collect();
+    let mut add = |option, measure: Measure| {
+        named.extend(measure.field().map(|field| (option, field.name().to_owned())));
+    };
+    group.measures.iter().for_each(|measure| add("--measure", *measure));
+    if arguments.sort.is_some() {
+        add("--sort", group.sort);
+    }
+    named
 }
 
 /// Returns the names of the fields of all formats, without repetition.

@@ -61,6 +61,9 @@ impl ReportRequest {
             buckets,
             kind: arguments.kind.map(Into::into),
             group: arguments.group.clone(),
+            measures: arguments.measure.iter().map(ToString::to_string).collect(),
+            sort: arguments.sort.map(|measure| measure.to_string()),
+            min: arguments.min.unwrap_or(0),
             ..Query::default()
         };
         let (written, query) = parse_query(&query, &now, &zone)?;

@@ -151,7 +151,10 @@ pub(crate) fn query_failure(error: QueryError) -> Failure {
             let excerpt = invalid.error.excerpt(&invalid.text).replace('\n', "\n  ");
             return Failure::new(format_args!("--where: {}\n  {excerpt}", invalid.error));
         }
-        QueryError::GroupByTime | QueryError::GroupByNumber(_) => "--group",
+        QueryError::GroupByTime
+        | QueryError::GroupByNumber(_)
+        | QueryError::TooManyGroupFields(_) => "--group",
+        QueryError::Measure(_) | QueryError::TooManyMeasures(_) => "--measure",
         QueryError::Stack(_) => "--stack",
         _ => "--where",
     };

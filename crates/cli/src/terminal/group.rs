@@ -1,41 +1,28 @@
 //! The records of each value of a field.
 
-use weir_view::{EMPTY_VALUE, Group, GroupRow, PeriodTally, Report};
+use weir_view::{EMPTY_VALUE, Group, GroupRow, Report, RowValue};
 
 use super::Screen;
 use super::style::{Painter, Style};
 use super::text::{fit_middle, right, width};
-use crate::display::{GroupColumn, mark_lower_bound, safe, safe_bytes, separated, signed};
+use crate::display::{GroupColumns, safe, safe_bytes, signed};
 
 /// The group, line by line: a head, a row for each value, and one for the rest.
 pub(super) fn draw(group: &Group, report: &Report, screen: &Screen) -> Vec<String> {
     let painter = Painter { colour: screen.colour };
-    let columns = GroupColumn::of(report);
-    let head = columns.iter().map(|column| column.head(report.kind).to_owned()).collect();
-    let row = |tally: &PeriodTally| -> Vec<String> {
-        columns.iter().map(|column| column.cell(tally, report.matching, signed)).collect()
-    };
-    let mut rows: Vec<Vec<String>> = vec![head];
-    rows.extend(group.rows.iter().map(|value| {
-        let mut cells = row(&value.tally);
-        mark_lower_bound(&columns, &mut cells, &value.value);
-        cells
-    }));
-    let mut names: Vec<String> = group.rows.iter().map(name).collect();
-    if group.rest.values > 0 {
-        rows.push(row(&group.rest.tally));
-        names.push(match (report.is_estimated(&group.field), group.rest.values) {
-            (true, many) => format!("(at least {} other values)", separated(many)),
-            (false, 1) => "(1 other value)".to_owned(),
-            (false, many) => format!("({} other values)", separated(many)),
-        });
+    let columns = GroupColumns::of(group, report);
+    let mut rows: Vec<Vec<String>> = vec![columns.heads()];
+    rows.extend(group.rows.iter().map(|row| columns.row(row, signed)));
+    let mut names: Vec<String> = names(&group.rows);
+    if let Some(name) = columns.name_of_rest() {
+        rows.push(columns.rest(signed));
+        names.push(format!("({name})"));
     }
     let widths: Vec<usize> = (0..columns.len())
         .map(|column| rows.iter().map(|row| width(&row[column])).max().unwrap_or(0))
         .collect();
     let used: usize = widths.iter().map(|width| width + 2).sum();
-    let title = format!("By {}", safe(&group.field));
-    let mut lines = vec![painter.paint(Style::TITLE, &title)];
+    let mut lines = vec![painter.paint(Style::TITLE, &safe(&columns.title()))];
     for (index, row) in rows.iter().enumerate() {
         let mut line = String::new();
         for (cell, width) in row.iter().zip(&widths) {
@@ -53,8 +40,25 @@ pub(super) fn draw(group: &Group, report: &Report, screen: &Screen) -> Vec<Strin
     lines
 }
 
-fn name(row: &GroupRow) -> String {
-    match safe_bytes(&row.value.bytes()) {
+/// The names of the rows. The values of several fields stand below each other, except the last.
+fn names(rows: &[GroupRow]) -> Vec<String> {
+    let values = rows.iter().map(|row| std::iter::once(&row.value).chain(&row.further_values));
+    let values: Vec<Vec<String>> = values.map(|values| values.map(name).collect()).collect();
+    let columns = values.first().map_or(0, Vec::len);
+    let widest = |column: usize| values.iter().map(|row| width(&row[column])).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns.saturating_sub(1)).map(widest).collect();
+    let line = |row: &Vec<String>| {
+        let mut line = String::new();
+        for (value, widest) in row.iter().zip(&widths) {
+            line += &format!("{value}{}  ", " ".repeat(widest.saturating_sub(width(value))));
+        }
+        line + row.last().map_or("", String::as_str)
+    };
+    values.iter().map(line).collect()
+}
+
+fn name(value: &RowValue) -> String {
+    match safe_bytes(&value.bytes()) {
         empty if empty.is_empty() => EMPTY_VALUE.to_owned(),
         value => value,
     }

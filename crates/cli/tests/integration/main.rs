@@ -30,6 +30,7 @@ mod golden;
 mod grep;
 #[cfg(unix)]
 mod grep_options;
+mod group_measures;
 mod hostile_files;
 mod http2_proxied_cases;
 mod http2_recording_backend;

@@ -60,6 +60,9 @@ fn logs() -> Vec<String> {
 fn reports_fit_their_schema() {
     let logs = logs();
     for log in &logs {
+        let measures =
+            ["--group", "client,method", "--measure", "clients,first_seen", "--min", "2"];
+        fitting("report", &measures, &[log]);
         let whole = &fitting("report", &["--group", "client", "--top", "3"], &[log])[0];
         fitting("report", &["--visitors"], &[log]);
         // One time is not a period.

@@ -10,6 +10,7 @@
 //! and then only looked up.
 
 use super::fold::Fold;
+use super::grouping::GroupTable;
 use super::histogram::Histogram;
 use super::quantiles::Quantiles;
 use super::question::{Aggregates, Question, Stack};
@@ -105,6 +106,7 @@ pub struct Evaluation {
     pub(super) top_lists: Vec<TopList>,
     /// By number column.
     pub(super) quantiles: Vec<(ColumnId, Quantiles)>,
+    pub(super) groups: Option<GroupTable>,
 }
 
 impl Evaluation {
@@ -124,6 +126,7 @@ impl Evaluation {
             histogram: None,
             top_lists: Vec::new(),
             quantiles: no_quantiles(&question.aggregates),
+            groups: question.aggregates.groups.as_ref().map(GroupTable::new),
         }
     }
 
@@ -187,6 +190,7 @@ impl Evaluation {
             histogram: self.histogram.clone(),
             top_lists: Vec::new(),
             quantiles: Vec::new(),
+            groups: None,
         }
     }
 
@@ -245,9 +249,16 @@ impl Evaluation {
         self.quantiles.iter().find(|(own, _)| *own == column).map(|(_, quantiles)| quantiles)
     }
 
-    /// Returns the memory that the lists take, in bytes. They are the largest part of an answer.
+    /// Returns the measures of groups of records. `None` if the question did not ask for them.
+    pub fn group_table(&self) -> Option<&GroupTable> {
+        self.groups.as_ref()
+    }
+
+    /// Returns the memory that the lists and groups take, in bytes. They are the largest part of an
+    /// answer.
     pub fn memory_bytes(&self) -> usize {
-        self.top_lists.iter().map(TopList::memory_bytes).sum()
+        let groups = self.groups.as_ref().map_or(0, GroupTable::memory_bytes);
+        self.top_lists.iter().map(TopList::memory_bytes).sum::<usize>() + groups
     }
 
     /// Returns an empty histogram if the question asks for one and the zone is known.
@@ -338,6 +349,9 @@ impl Fold for Evaluation {
         for (column, quantiles) in &mut self.quantiles {
             quantiles.update(segment.numbers(*column), &visit.selection);
         }
+        if let Some(groups) = &mut self.groups {
+            groups.update(segment, &visit, &self.classes);
+        }
     }
 
     fn merge(&mut self, other: &Self) {
@@ -350,6 +364,7 @@ impl Fold for Evaluation {
             own.merge(other);
         }
         merge_quantiles(&mut self.quantiles, &other.quantiles);
+        merge_groups(&mut self.groups, other.groups.as_ref());
         if self.zone.is_none() {
             self.zone.clone_from(&other.zone);
         }
@@ -364,6 +379,13 @@ pub(super) fn no_quantiles(aggregates: &Aggregates) -> Vec<(ColumnId, Quantiles)
 /// Adds the quantiles of other rows. Both slices list the same columns in the same order.
 pub(super) fn merge_quantiles(own: &mut [(ColumnId, Quantiles)], others: &[(ColumnId, Quantiles)]) {
     for ((_, own), (_, other)) in own.iter_mut().zip(others) {
+        own.merge(other);
+    }
+}
+
+/// Adds the groups of other rows.
+pub(super) fn merge_groups(own: &mut Option<GroupTable>, other: Option<&GroupTable>) {
+    if let (Some(own), Some(other)) = (own, other) {
         own.merge(other);
     }
 }

@@ -4,6 +4,7 @@
 //! before. It is about the rows of one data set, in the segments that the caller chooses: a period
 //! is a clause of the filter like any other.
 
+use super::grouping::Grouping;
 use crate::field::Field;
 use crate::filter::Filter;
 use crate::schema::ColumnId;
@@ -103,6 +104,8 @@ pub struct Aggregates {
     ///
     /// A column of another kind has no numbers, and so no quantiles.
     pub quantiles: Vec<ColumnId>,
+    /// The measures of groups of records.
+    pub groups: Option<Grouping>,
 }
 
 /// The text columns whose values are counted.
@@ -123,6 +126,7 @@ impl Default for Aggregates {
             histogram: true,
             top_lists: ListedColumns::All,
             quantiles: Field::DURATIONS.map(Field::column).into(),
+            groups: None,
         }
     }
 }
@@ -133,10 +137,11 @@ impl Aggregates {
     /// For a count alone, as of a comparison's other period.
     pub fn none() -> Self {
         let (top_lists, quantiles) = (ListedColumns::Only(Vec::new()), Vec::new());
-        Self { histogram: false, top_lists, quantiles }
+        Self { histogram: false, top_lists, quantiles, groups: None }
     }
 
-    /// Returns whether an answer with these aggregates contains all those of `other`.
+    /// Returns whether an answer with these aggregates contains all those of `other` that can be
+    /// changed by a difference of rows. Groups are counted from all rows.
     pub(super) fn includes(&self, other: &Self) -> bool {
         let has_lists = match (&self.top_lists, &other.top_lists) {
             (ListedColumns::All, _) => true,

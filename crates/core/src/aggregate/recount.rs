@@ -16,7 +16,8 @@
 
 use std::sync::Arc;
 
-use super::evaluation::{Evaluation, merge_quantiles, no_quantiles};
+use super::evaluation::{Evaluation, merge_groups, merge_quantiles, no_quantiles};
+use super::grouping::GroupTable;
 use super::histogram::Histogram;
 use super::quantiles::Quantiles;
 use super::top_list::TopList;
@@ -156,6 +157,7 @@ pub struct PartialAggregates {
     removed_histogram: Option<Histogram>,
     histogram: Option<Histogram>,
     quantiles: Vec<(ColumnId, Quantiles)>,
+    table: Option<GroupTable>,
     /// A buffer that is reused for each segment.
     groups: Vec<u8>,
 }
@@ -256,6 +258,7 @@ impl<'a> Recount<'a> {
             removed_histogram: self.evaluation.new_histogram().filter(|_| self.changes_histogram),
             histogram: self.evaluation.new_histogram(),
             quantiles: no_quantiles(&self.evaluation.aggregates),
+            table: self.evaluation.aggregates.groups.as_ref().map(GroupTable::new),
             groups: Vec::new(),
         }
     }
@@ -287,7 +290,12 @@ impl<'a> Recount<'a> {
         }
         part.added.add(added.sum);
         match self.base {
-            None => part.add_quantiles(segment, &added.selection),
+            None => {
+                part.add_quantiles(segment, &added.selection);
+                if let Some(table) = &mut part.table {
+                    table.update(segment, &added, &self.evaluation.classes);
+                }
+            }
             Some(_) => self.read_all(segment, pass, part),
         }
     }
@@ -344,6 +352,7 @@ impl<'a> Recount<'a> {
             evaluation.totals.remove(part.removed);
             evaluation.merge_histogram(part.histogram.as_ref());
             merge_quantiles(&mut evaluation.quantiles, &part.quantiles);
+            merge_groups(&mut evaluation.groups, part.table.as_ref());
         }
         evaluation.histogram = evaluation.histogram.filter(|histogram| !histogram.is_empty());
         evaluation
@@ -385,12 +394,16 @@ impl<'a> Recount<'a> {
         let has_numbers =
             part.quantiles.iter().any(|(column, _)| segment.numbers(*column).is_some());
         let has_histogram = part.histogram.is_some() && !self.changes_histogram;
-        if pass.is_empty() || !has_histogram && !has_numbers {
+        if pass.is_empty() || !has_histogram && !has_numbers && part.table.is_none() {
             return;
         }
         let selection = pass.selection();
         part.add_quantiles(segment, &selection);
         let groups = &mut part.groups;
+        if let Some(table) = &mut part.table {
+            let visit = Visit::new(segment, selection.clone(), &self.evaluation.classes, groups);
+            table.update(segment, &visit, &self.evaluation.classes);
+        }
         if let Some(histogram) = part.histogram.as_mut().filter(|_| !self.changes_histogram) {
             status_classes(segment, &selection, &self.evaluation.classes, groups);
             let groups = self.evaluation.groups(segment, &selection, groups);
@@ -400,6 +413,14 @@ impl<'a> Recount<'a> {
 }
 
 impl PartialAggregates {
+    /// Arranges the groups, which takes time in proportion to the rows. Threads that do this for
+    /// their own part save it when the parts are merged.
+    pub fn arrange_groups(&mut self) {
+        if let Some(table) = &mut self.table {
+            table.arrange();
+        }
+    }
+
     /// Adds the numbers of the selected rows, for each column that the question asks for.
     fn add_quantiles(&mut self, segment: &Segment, selection: &Selection) {
         for (column, quantiles) in &mut self.quantiles {

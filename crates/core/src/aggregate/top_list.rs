@@ -174,13 +174,26 @@ impl TopList {
     /// Adds another list of the same column.
     pub fn merge(&mut self, other: &Self) {
         self.cover(other.ids);
+        self.merge_tallies(other, |id| id);
+        self.apply_all(&other.packed, &other.errors, &other.rest);
+    }
+
+    /// Adds a list whose ids have other numbers here.
+    pub(super) fn merge_renumbered(&mut self, other: &Self, new_id: impl Fn(u32) -> u32) {
+        let mut other = other.clone();
+        other.settle();
+        self.merge_tallies(&other, new_id);
+    }
+
+    fn merge_tallies(&mut self, other: &Self, new_id: impl Fn(u32) -> u32) {
         for (id, tally) in other.tallies.iter().enumerate() {
             let carries = other.carries.get(id).copied().unwrap_or(0) as u128;
             let bytes = u128::from(tally.bytes_sent) | carries << 64;
             let sum = Sum { records: tally.count, bytes, errors: tally.errors };
-            self.apply(id, sum, true);
+            if sum != Sum::default() {
+                self.apply(new_id(id as u32) as usize, sum, true);
+            }
         }
-        self.apply_all(&other.packed, &other.errors, &other.rest);
     }
 
     fn apply_all(&mut self, packed: &[PackedTally], errors: &[i32], rest: &[(u32, u64, bool)]) {

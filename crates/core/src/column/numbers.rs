@@ -138,6 +138,15 @@ impl Numbers {
         self.unit
     }
 
+    /// Returns the largest power of a thousand up to 10^9 that divides every number.
+    pub(crate) fn whole_unit(&self) -> u64 {
+        let is_constant = matches!(self.codes, Codes::Constant { .. });
+        let divides = |unit: &u64| {
+            self.base.is_multiple_of(*unit) && (is_constant || self.unit.is_multiple_of(*unit))
+        };
+        Self::UNITS.into_iter().rev().find(divides).unwrap_or(1)
+    }
+
     /// Returns the number of every row, if all rows have the same.
     pub(crate) fn constant(&self) -> Option<u64> {
         match &self.codes {

@@ -162,6 +162,11 @@ impl Values {
         self.columns[column.index()].folded
     }
 
+    /// Returns the limit on the memory of the values, in bytes.
+    pub fn memory_bytes_max(&self) -> usize {
+        self.memory_bytes_max
+    }
+
     /// Returns the id of a value. An unknown value gets [`REMAINDER`] if the memory limit is
     /// reached, except for the reserve of [`Self::intern_late`], or if the column was added by a format and
     /// takes an eighth of the memory.

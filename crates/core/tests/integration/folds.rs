@@ -90,6 +90,7 @@ proptest! {
                 ListedColumns::Only(column(fields))
             }),
             quantiles: column(&quantiles),
+            groups: None,
         };
         let question = Question { aggregates, ..Question::default() };
 

@@ -21,6 +21,7 @@ mod format_surroundings;
 mod format_tracker;
 mod format_users;
 mod format_wrappers;
+mod groups;
 mod histogram;
 mod joined_records;
 mod late_values;

@@ -5,6 +5,7 @@ use weir_core::{
 };
 use weir_view::{Query, RecordKind};
 
+use super::group_question::GroupQuestion;
 use super::moment::Now;
 use super::query_error::QueryError;
 use super::written_query::WrittenQuery;
@@ -27,7 +28,7 @@ pub struct ParsedQuery {
     /// The name of the field by which the histogram is stacked.
     pub(crate) stack: String,
     pub(crate) buckets_max: usize,
-    pub(crate) group: Option<String>,
+    pub(crate) group: Option<GroupQuestion>,
     pub(crate) overlay: Option<RecordKind>,
     /// How far the clock of the overlaid records is ahead, in seconds.
     pub(crate) overlay_ahead_s: i64,
@@ -147,7 +148,10 @@ impl ParsedQuery {
             zone: self.zone.clone(),
             buckets_max: self.buckets_max,
             stack: self.stack(values)?,
-            aggregates: Aggregates::default(),
+            aggregates: Aggregates {
+                groups: self.group.as_ref().and_then(|group| group.grouping(values)),
+                ..Aggregates::default()
+            },
         })
     }
 
@@ -169,6 +173,11 @@ impl ParsedQuery {
         Ok(Filter { kind: self.kind.map(Into::into), clauses })
     }
 
+    /// Returns what records are grouped by.
+    pub fn group(&self) -> Option<&GroupQuestion> {
+        self.group.as_ref()
+    }
+
     /// Returns the number of regular expressions in the filter, including searches in all fields.
     pub fn expressions(&self) -> usize {
         self.conditions.iter().map(Condition::expressions).sum()
@@ -188,7 +197,8 @@ impl ParsedQuery {
 
     /// Returns the text columns that the query names, except known fields.
     pub fn extra_columns(&self) -> Vec<String> {
-        let fields = self.field_names().into_iter().chain([self.stack.clone()]);
+        let groups = self.group.iter().flat_map(|group| group.fields.clone());
+        let fields = self.field_names().into_iter().chain([self.stack.clone()]).chain(groups);
         fields.filter(|name| *name != STATUS_CLASS && Field::by_name(name).is_none()).collect()
     }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use weir_core::ConditionError;
-use weir_view::ConditionPlace;
+use weir_view::{ConditionPlace, UnknownMeasure};
 
 use super::moment::Moment;
 use super::zone::UnknownZone;
@@ -33,6 +33,12 @@ pub enum QueryError {
     GroupByTime,
     /// Records cannot be grouped by this number.
     GroupByNumber(String),
+    /// There are more fields than a group may have.
+    TooManyGroupFields(usize),
+    /// A measure of the groups is not valid.
+    Measure(UnknownMeasure),
+    /// There are more measures than a group may have.
+    TooManyMeasures(usize),
 }
 
 impl fmt::Display for QueryError {
@@ -72,6 +78,13 @@ impl fmt::Display for QueryError {
             ),
             Self::GroupByNumber(field) => {
                 write!(formatter, "`{field}` is a number; group by a field such as status or host")
+            }
+            Self::TooManyGroupFields(limit) => {
+                write!(formatter, "a group may have {limit} fields at most")
+            }
+            Self::Measure(error) => write!(formatter, "{error}"),
+            Self::TooManyMeasures(limit) => {
+                write!(formatter, "a group may have {limit} measures at most")
             }
         }
     }

@@ -6,7 +6,8 @@ use weir_core::{
 use weir_view::{Clause, Compare, NormalFilter, Query};
 
 use super::clause;
-use super::limits::{BUCKETS_MAX, EXPRESSIONS_MAX, check_comparisons, check_group};
+use super::group_question::GroupQuestion;
+use super::limits::{BUCKETS_MAX, EXPRESSIONS_MAX, check_comparisons};
 use super::moment::{Moment, Now};
 use super::normal_form::{clauses_of, normal_filter};
 use super::parsed_query::{ParsedQuery, PeriodBounds};
@@ -59,9 +60,6 @@ impl WrittenQuery {
         let (times, fields): (Vec<_>, Vec<_>) = fields.into_iter().partition(is_time);
         let mut conditions = joined(fields.into_iter().map(Condition::from).chain(others));
         conditions.extend(times.into_iter().map(Condition::from));
-        if let Some(group) = &query.group {
-            check_group(group)?;
-        }
         let parsed = ParsedQuery {
             conditions,
             period: PeriodBounds::default(),
@@ -70,7 +68,7 @@ impl WrittenQuery {
             top: query.top as usize,
             stack: query.stack.clone(),
             buckets_max: (query.buckets as usize).clamp(2, BUCKETS_MAX),
-            group: query.group.clone(),
+            group: GroupQuestion::parse(query)?,
             overlay: query.overlay,
             overlay_ahead_s: query.overlay_ahead_s,
             compare: None,
@@ -86,6 +84,11 @@ impl WrittenQuery {
             return Err(QueryError::TooManyExpressions(EXPRESSIONS_MAX));
         }
         check_comparisons(self.query.conditions.iter())
+    }
+
+    /// Returns what records are grouped by.
+    pub fn group(&self) -> Option<&GroupQuestion> {
+        self.query.group()
     }
 
     /// Checks that the log has the fields of the filter. Succeeds if no format is known yet.

@@ -82,6 +82,9 @@ fn optional_members_of_a_query_are_documented() {
         overlay: Some(RecordKind::FirewallEvent),
         overlay_ahead_s: 7_200,
         group: Some(String::new()),
+        measures: vec![String::new()],
+        sort: Some(String::new()),
+        min: 1,
         compare: Some(Compare::default()),
         ..plain.clone()
     };

@@ -1,37 +1,32 @@
 //! The lists, as tables.
 
 use weir_view::{
-    Changes, Comparison, Group, GroupRow, PeriodTally, Report, RowValue, TopRow, Visitors,
-    difference,
+    Changes, Comparison, Group, GroupRow, Report, RowValue, TopRow, Visitors, difference,
 };
 
 use super::text::{safe, value};
 use crate::display::{
-    GroupColumn, at_least, change, counted as counted_visitors, earlier_days, fields_with_values,
-    list_order, lower_bound, mark_lower_bound, separated, share, signed, title_of, visitors_counts,
-    visitors_remarks,
+    GroupColumns, at_least, change, counted as counted_visitors, earlier_days, fields_with_values,
+    list_order, lower_bound, separated, share, signed, title_of, visitors_counts, visitors_remarks,
 };
 
 /// The group, with a last row for the sum of the other values.
 pub(super) fn group(group: &Group, report: &Report) -> String {
-    let columns = GroupColumn::of(report);
-    let cells = |tally: &PeriodTally| -> Vec<String> {
-        columns.iter().map(|column| column.cell(tally, report.matching, coloured)).collect()
+    let columns = GroupColumns::of(group, report);
+    let name = |row: &GroupRow| {
+        let values = std::iter::once(&row.value).chain(&row.further_values);
+        let values: Vec<String> = values.map(|own| value(&own.bytes())).collect();
+        values.join("<span class=\"dim\"> · </span>")
     };
-    let row = |row: &GroupRow| {
-        let mut cells = cells(&row.tally);
-        mark_lower_bound(&columns, &mut cells, &row.value);
-        named_row(&value(&row.value.bytes()), &cells)
-    };
+    let row = |row: &GroupRow| named_row(&name(row), &columns.row(row, coloured));
     let mut rows: String = group.rows.iter().map(row).collect();
-    if group.rest.values > 0 {
-        let name = lower_bound(group.rest.values, report.is_estimated(&group.field));
-        let name = format!("<span class=\"dim\">{name} other values</span>");
-        rows += &named_row(&name, &cells(&group.rest.tally));
+    if let Some(name) = columns.name_of_rest() {
+        let name = format!("<span class=\"dim\">{name}</span>");
+        rows += &named_row(&name, &columns.rest(coloured));
     }
-    let names: String = columns.iter().map(|own| column(own.head(report.kind))).collect();
+    let names: String = columns.heads().iter().map(|head| column(head)).collect();
     let head = format!("<tr><th class=\"value\" scope=\"col\"></th>{names}</tr>\n");
-    section(&format!("By {}", safe(&group.field)), "", &(head + &rows))
+    section(&safe(&columns.title()), "", &(head + &rows))
 }
 
 /// The most frequent values of each field.

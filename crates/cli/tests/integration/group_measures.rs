@@ -1,0 +1,247 @@
+//! Measures of groups: `weir report --group` with `--sort`, `--measure` and `--min`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::{Folder, run, text};
+
+/// A request of a log with times to serve it.
+#[derive(Debug, Clone)]
+struct Request {
+    client: u64,
+    path: String,
+    status: u64,
+    bytes: u64,
+    second: u64,
+    request_ms: u64,
+    /// `None` if no upstream was asked.
+    upstream_ms: Option<u64>,
+}
+
+const DEFINITION: &str = "$remote_addr [$time_iso8601] \"$request\" $status $body_bytes_sent \
+                          $request_time $upstream_response_time";
+
+/// Requests that differ in everything, from a simple generator.
+fn requests(count: u64) -> Vec<Request> {
+    let mut state = 1u64;
+    let mut random = move |below: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let request = |second| {
+        let path = random(7) * random(7);
+        Request {
+            client: random(9) + 1,
+            path: format!("/{path}"),
+            status: [200, 200, 304, 404, 500][random(5) as usize],
+            bytes: random(100_000),
+            second,
+            request_ms: random(50) * random(path * 10 + 2),
+            upstream_ms: (path % 3 > 0).then(|| random(900)),
+        }
+    };
+    (0..count).map(request).collect()
+}
+
+fn line(request: &Request) -> String {
+    let Request { client, path, status, bytes, second, .. } = request;
+    let seconds = |ms: u64| format!("{}.{:03}", ms / 1_000, ms % 1_000);
+    let time = format!(
+        "2025-12-17T{:02}:{:02}:{:02}+00:00",
+        second / 3_600,
+        second / 60 % 60,
+        second % 60
+    );
+    let upstream = request.upstream_ms.map_or("-".to_owned(), seconds);
+    let request_time = seconds(request.request_ms);
+    format!(
+        "192.0.2.{client} [{time}] \"GET {path} HTTP/1.1\" {status} {bytes} {request_time} {upstream}\n"
+    )
+}
+
+fn report(log: &Path, arguments: &[&str]) -> Value {
+    let options = ["report", "--json", "--format", DEFINITION];
+    let run = run([&options[..], arguments, &[text(log)]].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    serde_json::from_str(&run.stdout).expect("JSON")
+}
+
+/// The requests of each key.
+fn grouped<K: Ord>(requests: &[Request], key: impl Fn(&Request) -> K) -> BTreeMap<K, Vec<Request>> {
+    let mut groups: BTreeMap<K, Vec<Request>> = BTreeMap::new();
+    for request in requests {
+        groups.entry(key(request)).or_default().push(request.clone());
+    }
+    groups
+}
+
+/// The smallest number that is at least as large as `percent` of them, in seconds.
+fn percentile(mut ms: Vec<u64>, percent: usize) -> Option<f64> {
+    ms.sort_unstable();
+    let rank = (ms.len() * percent).div_ceil(100).max(1);
+    ms.get(rank - 1).map(|ms| *ms as f64 / 1_000.0)
+}
+
+fn request_p95(group: &[Request]) -> Option<f64> {
+    percentile(group.iter().map(|request| request.request_ms).collect(), 95)
+}
+
+#[test]
+fn paths_are_ordered_by_a_percentile() {
+    let requests = requests(2_000);
+    let folder = Folder::new();
+    let log = folder.file("a.log", requests.iter().map(line).collect::<String>().as_bytes());
+    let group =
+        &report(&log, &["--group", "path", "--sort", "p95", "--min", "50", "--top", "4"])["group"];
+    assert_eq!((&group["sort"], &group["min"]), (&"p95:request_time".into(), &50.into()));
+
+    let mut expected: Vec<(f64, String, u64)> = grouped(&requests, |request| request.path.clone())
+        .into_iter()
+        .filter(|(_, group)| group.len() >= 50)
+        .map(|(path, group)| (request_p95(&group).expect("a time"), path, group.len() as u64))
+        .collect();
+    expected.sort_by(|one, other| {
+        other.0.total_cmp(&one.0).then(other.2.cmp(&one.2)).then(one.1.cmp(&other.1))
+    });
+    let rows = group["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 4);
+    for (row, (p95, path, count)) in rows.iter().zip(&expected) {
+        assert_eq!((row["value"].as_str(), row["count"].as_u64()), (Some(&**path), Some(*count)));
+        let own = row["measures"]["p95:request_time"].as_f64().expect("a number");
+        assert!((own - p95).abs() <= p95 / 2_048.0, "{path}: {own} instead of {p95}");
+    }
+    let shown: u64 = expected.iter().take(4).map(|(_, _, count)| count).sum();
+    assert_eq!(group["rest"]["count"], 2_000 - shown, "paths with few requests are in the rest");
+}
+
+#[test]
+fn every_measure_is_that_of_a_naive_count() {
+    let requests = requests(1_500);
+    let folder = Folder::new();
+    let log = folder.file("a.log", requests.iter().map(line).collect::<String>().as_bytes());
+    let measures = "clients,error_rate,mean,sum:upstream_time,max,p50:upstream_time,max:bytes,first_seen,last_seen";
+    let arguments =
+        ["--group", "path,status", "--measure", measures, "--sort", "clients", "--top", "1000"];
+    let report = report(&log, &arguments);
+    let group = &report["group"];
+    assert_eq!(
+        (&group["field"], &group["further_fields"]),
+        (&"path".into(), &serde_json::json!(["status"]))
+    );
+    let expected = grouped(&requests, |request| (request.path.clone(), request.status.to_string()));
+    let rows = group["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), expected.len());
+    let near = |own: &Value, expected: Option<f64>| match (own.as_f64(), expected) {
+        (Some(own), Some(expected)) => (own - expected).abs() <= expected / 2_048.0 + 1e-9,
+        (own, expected) => own == expected,
+    };
+    for row in rows {
+        let key = [&row["value"], &row["further_values"][0]["value"]];
+        let [path, status] = key.map(|value| value.as_str().expect("text"));
+        let own = &expected[&(path.to_owned(), status.to_owned())];
+        let upstream: Vec<u64> = own.iter().filter_map(|request| request.upstream_ms).collect();
+        let request: Vec<u64> = own.iter().map(|request| request.request_ms).collect();
+        let clients: BTreeSet<u64> = own.iter().map(|request| request.client).collect();
+        assert_eq!(row["count"], own.len());
+        assert_eq!(row["bytes_sent"], own.iter().map(|request| request.bytes).sum::<u64>());
+        let measures = &row["measures"];
+        assert_eq!(measures["clients"], clients.len());
+        let sum = |ms: &[u64]| ms.iter().sum::<u64>() as f64 / 1_000.0;
+        assert!(
+            near(&measures["mean:request_time"], Some(sum(&request) / own.len() as f64)),
+            "{row}"
+        );
+        assert!(
+            near(&measures["sum:upstream_time"], (!upstream.is_empty()).then(|| sum(&upstream))),
+            "{row}"
+        );
+        assert!(near(&measures["max:request_time"], percentile(request, 100)), "{row}");
+        assert!(near(&measures["p50:upstream_time"], percentile(upstream, 50)), "{row}");
+        assert_eq!(measures["max:bytes"].as_u64(), own.iter().map(|request| request.bytes).max());
+        let times = |second: Option<u64>| {
+            let second = second.expect("a request");
+            format!("2025-12-17T{:02}:{:02}:{:02}Z", second / 3_600, second / 60 % 60, second % 60)
+        };
+        assert_eq!(measures["first_seen"], times(own.iter().map(|request| request.second).min()));
+        assert_eq!(measures["last_seen"], times(own.iter().map(|request| request.second).max()));
+    }
+    let clients = |row: &Value| row["measures"]["clients"].as_u64();
+    assert!(rows.windows(2).all(|pair| clients(&pair[0]) >= clients(&pair[1])));
+}
+
+#[test]
+fn the_columns_are_shown_in_text_and_csv() {
+    let requests = requests(300);
+    let folder = Folder::new();
+    let log = folder.file("a.log", requests.iter().map(line).collect::<String>().as_bytes());
+    let options = [
+        "report",
+        "--format",
+        DEFINITION,
+        "--group",
+        "path,status",
+        "--measure",
+        "requests,p95,clients",
+    ];
+    let shown =
+        run([&options[..], &["--sort", "p99:upstream_time", "--top", "2", text(&log)]].concat())
+            .stdout;
+    let lines: Vec<&str> = shown.lines().skip_while(|line| !line.starts_with("By ")).collect();
+    assert_eq!(lines[0], "By path, status, largest p99 upstream time first");
+    let heads: Vec<&str> = lines[1].split_whitespace().collect();
+    assert_eq!(heads, ["requests", "p95", "clients", "p99", "upstream", "time"]);
+    assert!(lines[4].contains("other combinations)"), "{shown}");
+
+    let csv = run([&options[..], &["--csv", text(&log)]].concat()).stdout;
+    let head = csv.lines().next().expect("a head");
+    assert!(head.ends_with(",bytes_sent,errors,status,p95:request_time,clients"), "{head}");
+    let columns = head.split(',').count();
+    let row = csv.lines().find(|line| line.starts_with("request,group,path,")).expect("a row");
+    assert_eq!(row.split(',').count(), columns);
+    assert!(
+        csv.lines()
+            .filter(|line| !line.contains('"'))
+            .all(|line| line.split(',').count() == columns)
+    );
+}
+
+#[test]
+fn measures_that_the_log_lacks_are_refused() {
+    let folder = Folder::new();
+    let log = folder.file("a.log", requests(5).iter().map(line).collect::<String>().as_bytes());
+    let plain = b"192.0.2.7 - - [17/Dec/2025:09:03:01 +0000] \"GET / HTTP/1.1\" 404 17\n";
+    let plain = folder.file("plain.log", plain);
+    for (log, arguments, sentence) in [
+        (
+            &plain,
+            vec!["--group", "path", "--sort", "p95"],
+            "--sort: the log has no field `request_time`",
+        ),
+        (
+            &plain,
+            vec!["--group", "path", "--measure", "max:upstream_time"],
+            "--measure: the log has no field `upstream_time`",
+        ),
+        (&plain, vec!["--group", "path,hue"], "--group: the log has no field `hue`"),
+        (&plain, vec!["--group", "path,bytes"], "--group: `bytes` is a number"),
+        (
+            &log,
+            vec!["--group", "path", "--sort", "p95:path"],
+            "`p95:path` is not a measure; use requests,",
+        ),
+        (
+            &log,
+            vec!["--group", "path", "--measure", "p95,hits"],
+            "`hits` is not a measure; use requests,",
+        ),
+        (&log, vec!["--sort", "p95"], "--group"),
+        (&log, vec!["--group", "a,b,c,d,e,f,g,h,i"], "--group: a group may have 8 fields at most"),
+    ] {
+        let run = run([&["report"], &arguments[..], &[text(log)]].concat());
+        assert_eq!(run.code, 2, "{arguments:?}: {}", run.stdout);
+        assert!(run.stderr.contains(sentence), "{arguments:?}: {}", run.stderr);
+    }
+}

@@ -1,0 +1,408 @@
+//! Sums, percentiles and extremes for each value of a field, or for each combination of several.
+//!
+//! A [`GroupTable`] has a row for each group. A group has a dense number, so that everything about
+//! it is an array: the id of the value if records are grouped by one text column, and otherwise a
+//! number that the table gives to each combination ([`keys`]).
+//!
+//! | numbers of a group | kept as | memory |
+//! |---|---|---|
+//! | records, bytes, errors | [`TopList`] | 24 bytes a group |
+//! | sum, maximum | [`sums`] | 32 bytes a group |
+//! | percentiles | [`distribution`] | 2 bytes a row, at most 6 for each distinct rounded number of a group |
+//! | distinct values of a column | [`distinct`] | 8 bytes for each of them in each group |
+//! | first and last time | an array | 16 bytes a group |
+//!
+//! Only what a [`Grouping`] asks for is kept.
+
+mod distinct;
+mod distribution;
+mod keys;
+mod rounded;
+mod sums;
+
+use std::borrow::Cow;
+
+use super::status::StatusClasses;
+use super::top_list::{Tally, TopList};
+use super::visit::{Visit, gather};
+use crate::column::{Codes, Segment, Selection, Times};
+use crate::schema::ColumnId;
+use distinct::DistinctPairs;
+use distribution::Distribution;
+use keys::KeyTable;
+use sums::NumberSums;
+
+pub use sums::NumberSum;
+
+/// What records are grouped by, and what is computed for each group besides records, bytes and
+/// errors.
+///
+/// # Examples
+///
+/// ```
+/// use weir_core::{Field, GroupKey, GroupedNumber, Grouping};
+///
+/// // The 95th percentile of the time of each path.
+/// let number = GroupedNumber { column: Field::RequestTime.column(), sums: false, quantiles: true };
+/// let keys = vec![GroupKey::Column(Field::Path.column())];
+/// let grouping = Grouping { numbers: vec![number], ..Grouping::by(keys) };
+/// assert!(grouping.has_column_ids());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grouping {
+    /// The keys, one at least. A group is a combination of their values.
+    pub keys: Vec<GroupKey>,
+    /// The number columns whose sums or quantiles are computed.
+    pub numbers: Vec<GroupedNumber>,
+    /// A text column whose distinct values are counted in each group.
+    pub distinct: Option<ColumnId>,
+    /// Whether the first and the last time of each group are computed.
+    pub times: bool,
+    /// The largest number of combinations with a group of their own. Records of the others are
+    /// counted together. Has no effect on groups by one text column, whose values are bounded.
+    pub groups_max: usize,
+    /// The largest number of distinct values that are counted exactly, in all groups together.
+    /// Beyond it, the counts are estimated from a sample of the values.
+    pub distinct_max: usize,
+}
+
+/// What records are grouped by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GroupKey {
+    /// The values of a text column; records without the column form a group, too.
+    Column(ColumnId),
+    /// The class of the status.
+    StatusClass,
+}
+
+/// The measures of a number column that are computed for each group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GroupedNumber {
+    /// The column.
+    pub column: ColumnId,
+    /// Whether the sum, the count and the maximum are computed.
+    pub sums: bool,
+    /// Whether quantiles are computed.
+    pub quantiles: bool,
+}
+
+/// The first id of a value, both in a dictionary and among combinations.
+pub(super) const FIRST_ID: u32 = crate::column::REMAINDER + 1;
+
+impl Grouping {
+    /// Groups by these keys, without any measure besides records, bytes and errors.
+    pub fn by(keys: Vec<GroupKey>) -> Self {
+        Self {
+            keys,
+            numbers: Vec::new(),
+            distinct: None,
+            times: false,
+            groups_max: 1 << 20,
+            distinct_max: 1 << 24,
+        }
+    }
+
+    /// Returns whether the numbers of the groups are the ids of one column's values, or of the
+    /// status classes: their records, bytes and errors are those of the column's [`TopList`].
+    pub fn has_column_ids(&self) -> bool {
+        matches!(self.keys[..], [GroupKey::Column(_) | GroupKey::StatusClass])
+    }
+}
+
+/// The numbers of each group.
+///
+/// Made by an [`crate::Evaluation`] whose question has a [`Grouping`].
+#[derive(Debug, Clone)]
+pub struct GroupTable {
+    grouping: Grouping,
+    /// The combinations; empty if the groups are the ids of a column.
+    keys: KeyTable,
+    /// `None` if the groups are the ids of a column.
+    tallies: Option<TopList>,
+    sums: Vec<Option<NumberSums>>,
+    distributions: Vec<Option<Distribution>>,
+    distinct: Option<DistinctPairs>,
+    /// The first and the last time of each group, in nanoseconds since 1970.
+    times_ns: Vec<(i64, i64)>,
+    /// Buffers that are reused for each segment.
+    buffers: Buffers,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Buffers {
+    /// The group of each selected row.
+    groups: Vec<u32>,
+    ids: Vec<u32>,
+    codes: Vec<u16>,
+}
+
+/// The time range of a group without a time.
+const NO_TIME: (i64, i64) = (i64::MAX, i64::MIN);
+
+impl GroupTable {
+    pub(super) fn new(grouping: &Grouping) -> Self {
+        let numbers = &grouping.numbers;
+        Self {
+            keys: KeyTable::new(grouping.keys.len(), grouping.groups_max),
+            tallies: (!grouping.has_column_ids()).then(TopList::default),
+            sums: numbers.iter().map(|number| number.sums.then(NumberSums::default)).collect(),
+            distributions: numbers
+                .iter()
+                .map(|number| number.quantiles.then(Distribution::default))
+                .collect(),
+            distinct: grouping.distinct.map(|_| DistinctPairs::new(grouping.distinct_max)),
+            times_ns: Vec::new(),
+            buffers: Buffers::default(),
+            grouping: grouping.clone(),
+        }
+    }
+
+    /// What the table was made for.
+    pub fn grouping(&self) -> &Grouping {
+        &self.grouping
+    }
+
+    /// Adds the visited rows of a segment.
+    pub(super) fn update(&mut self, segment: &Segment, visit: &Visit, classes: &StatusClasses) {
+        let selection = &visit.selection;
+        if selection.is_empty() {
+            return;
+        }
+        let mut buffers = std::mem::take(&mut self.buffers);
+        self.find_groups(segment, selection, classes, &mut buffers);
+        let groups = &buffers.groups[..];
+        if let Some(tallies) = &mut self.tallies {
+            tallies.cover(self.keys.ids());
+            tallies.add(&codes_of_rows(groups, selection, segment.rows()), visit);
+        }
+        for (index, number) in self.grouping.numbers.iter().enumerate() {
+            let Some(numbers) = segment.numbers(number.column) else { continue };
+            if let Some(sums) = &mut self.sums[index] {
+                sums.add(groups, numbers, selection);
+            }
+            if let Some(distribution) = &mut self.distributions[index] {
+                distribution.add(groups, numbers, selection, &mut buffers.codes);
+            }
+        }
+        if let (Some(distinct), Some(column)) = (&mut self.distinct, self.grouping.distinct)
+            && let Some(codes) = segment.text(column)
+        {
+            gather(codes, selection, &mut buffers.ids, |id| id as u32);
+            distinct.add(groups, &buffers.ids);
+        }
+        if self.grouping.times {
+            self.add_times(segment, selection, groups);
+        }
+        self.buffers = buffers;
+    }
+
+    /// Finds the group of each selected row.
+    fn find_groups(
+        &mut self,
+        segment: &Segment,
+        selection: &Selection,
+        classes: &StatusClasses,
+        buffers: &mut Buffers,
+    ) {
+        let (first, others) =
+            self.grouping.keys.split_first().unwrap_or((&GroupKey::StatusClass, &[]));
+        key_ids(*first, segment, selection, classes, &mut buffers.groups);
+        for (level, key) in others.iter().enumerate() {
+            key_ids(*key, segment, selection, classes, &mut buffers.ids);
+            self.keys.combine(level, &mut buffers.groups, &buffers.ids);
+        }
+    }
+
+    fn add_times(&mut self, segment: &Segment, selection: &Selection, groups: &[u32]) {
+        let Some(times) = segment.times() else { return };
+        let mut groups = groups.iter();
+        times.instants().for_each(selection, |number| {
+            let (Some(group), Some(number)) = (groups.next(), number) else { return };
+            let time_ns = Times::decode_instant(number);
+            widen(&mut self.times_ns, *group, (time_ns, time_ns));
+        });
+    }
+
+    /// Returns the table in the arrangement in which its numbers can be asked for.
+    pub fn arranged(&self) -> Cow<'_, Self> {
+        let waits = self.distributions.iter().flatten().any(Distribution::waits)
+            || self.distinct.as_ref().is_some_and(DistinctPairs::waits);
+        if !waits {
+            return Cow::Borrowed(self);
+        }
+        let mut arranged = self.clone();
+        arranged.arrange();
+        Cow::Owned(arranged)
+    }
+
+    /// Arranges by group what was added. Results do not depend on when.
+    pub(super) fn arrange(&mut self) {
+        self.distributions.iter_mut().flatten().for_each(Distribution::arrange);
+        if let Some(distinct) = &mut self.distinct {
+            distinct.arrange();
+        }
+        self.buffers = Buffers::default();
+    }
+
+    /// Adds a table of the same grouping over other rows.
+    pub(super) fn merge(&mut self, other: &Self) {
+        let renumbered = self.keys.merge(&other.keys);
+        let new_number =
+            |group: u32| renumbered.as_ref().map_or(group, |numbers| numbers[group as usize]);
+        if let (Some(own), Some(tallies)) = (&mut self.tallies, &other.tallies) {
+            own.cover(self.keys.ids());
+            own.merge_renumbered(tallies, new_number);
+        }
+        for (own, other) in self.sums.iter_mut().zip(&other.sums) {
+            if let (Some(own), Some(other)) = (own, other) {
+                own.merge(other, new_number);
+            }
+        }
+        for (own, other) in self.distributions.iter_mut().zip(&other.distributions) {
+            if let (Some(own), Some(other)) = (own, other) {
+                own.merge(other, renumbered.as_deref());
+            }
+        }
+        if let (Some(own), Some(other)) = (&mut self.distinct, &other.distinct) {
+            own.merge(other, new_number);
+        }
+        for (group, range_ns) in other.times_ns.iter().enumerate() {
+            if *range_ns != NO_TIME {
+                widen(&mut self.times_ns, new_number(group as u32), *range_ns);
+            }
+        }
+    }
+
+    /// Returns the number of groups of a table of combinations, with the two that stand for no
+    /// value and for the remainder. 0 if the groups are the ids of a column.
+    pub fn groups(&self) -> usize {
+        if self.tallies.is_some() { self.keys.ids() } else { 0 }
+    }
+
+    /// Returns the ids of the values of a combination, one for each key. They are ids of the
+    /// column, or the number of the status class plus 2. `None` for the remainder.
+    pub fn key(&self, group: u32) -> Option<Vec<u32>> {
+        self.keys.path(group)
+    }
+
+    /// Returns the numbers of the combinations of another table in this one, which gets those that
+    /// it lacks. `None` if the numbers are the same: they are ids of a column.
+    pub fn adopt_keys(&mut self, other: &Self) -> Option<Vec<u32>> {
+        self.keys.merge(&other.keys)
+    }
+
+    /// Returns the records, bytes and errors of each combination, by group. Empty if the groups are
+    /// the ids of a column.
+    pub fn tallies(&self) -> Vec<Tally> {
+        // Merging into an empty list puts all counts in one place.
+        let mut list = TopList::default();
+        if let Some(tallies) = &self.tallies {
+            list.merge(tallies);
+        }
+        (0..self.groups() as u32).map(|group| list.tally(group)).collect()
+    }
+
+    /// Returns the sum, count and maximum of a number in a group; `None` if the group has none, or
+    /// if they were not asked for.
+    pub fn sum(&self, column: ColumnId, group: u32) -> Option<NumberSum> {
+        self.sums[self.index_of(column)?].as_ref()?.of(group)
+    }
+
+    /// Returns quantiles of a number in a group, by the nearest-rank method; `qs` must be ascending.
+    /// `None` if the group has no number, or if they were not asked for.
+    ///
+    /// The error is at most one part in 2,048. A number that is written with few digits is exact.
+    pub fn quantiles(&self, column: ColumnId, group: u32, qs: &[f64]) -> Option<Vec<u64>> {
+        self.distributions[self.index_of(column)?].as_ref()?.quantiles(group, qs)
+    }
+
+    /// Returns a quantile of a number in each of many groups, see [`Self::quantiles`].
+    pub fn quantile_of_each(&self, column: ColumnId, groups: &[u32], q: f64) -> Vec<Option<u64>> {
+        let index = self.index_of(column);
+        let distribution = index.and_then(|index| self.distributions[index].as_ref());
+        match distribution {
+            Some(distribution) => distribution.quantile_of_each(groups, q),
+            None => vec![None; groups.len()],
+        }
+    }
+
+    /// Returns the number of distinct values in each group, by group. Groups without a value may be
+    /// missing at the end.
+    pub fn distinct_counts(&self) -> Vec<u64> {
+        self.distinct.as_ref().map(DistinctPairs::counts).unwrap_or_default()
+    }
+
+    /// Returns whether the numbers of distinct values are estimated from a sample.
+    pub fn is_distinct_estimated(&self) -> bool {
+        self.distinct.as_ref().is_some_and(DistinctPairs::is_estimated)
+    }
+
+    /// Returns the first and the last time of a group, in nanoseconds since 1970.
+    pub fn times_ns(&self, group: u32) -> Option<(i64, i64)> {
+        self.times_ns.get(group as usize).copied().filter(|range_ns| *range_ns != NO_TIME)
+    }
+
+    /// Returns the memory taken, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        self.keys.memory_bytes()
+            + self.tallies.as_ref().map_or(0, TopList::memory_bytes)
+            + self.sums.iter().flatten().map(NumberSums::memory_bytes).sum::<usize>()
+            + self.distributions.iter().flatten().map(Distribution::memory_bytes).sum::<usize>()
+            + self.distinct.as_ref().map_or(0, DistinctPairs::memory_bytes)
+            + self.times_ns.capacity() * size_of::<(i64, i64)>()
+    }
+
+    fn index_of(&self, column: ColumnId) -> Option<usize> {
+        self.grouping.numbers.iter().position(|number| number.column == column)
+    }
+}
+
+/// Replaces `ids` by the ids of a key in the selected rows.
+fn key_ids(
+    key: GroupKey,
+    segment: &Segment,
+    selection: &Selection,
+    classes: &StatusClasses,
+    ids: &mut Vec<u32>,
+) {
+    let column = match key {
+        GroupKey::Column(column) => column,
+        GroupKey::StatusClass => crate::field::Field::Status.column(),
+    };
+    let Some(codes) = segment.text(column) else {
+        ids.clear();
+        ids.resize(selection.len(), crate::column::ABSENT);
+        return;
+    };
+    match key {
+        GroupKey::Column(_) => gather(codes, selection, ids, |id| id as u32),
+        GroupKey::StatusClass => gather(codes, selection, ids, |id| match id as u32 {
+            crate::column::ABSENT => crate::column::ABSENT,
+            _ => FIRST_ID + u32::from(classes.class(id)),
+        }),
+    }
+}
+
+/// Returns the groups of the selected rows as a column; other rows are in no group.
+fn codes_of_rows(groups: &[u32], selection: &Selection, rows: usize) -> Codes {
+    match selection {
+        Selection::All(_) => Codes::U32(groups.into()),
+        Selection::Rows(selected) => {
+            let mut codes = vec![crate::column::ABSENT; rows];
+            for (row, group) in selected.iter().zip(groups) {
+                codes[*row as usize] = *group;
+            }
+            Codes::U32(codes.into())
+        }
+    }
+}
+
+/// Widens the time range of a group.
+fn widen(times_ns: &mut Vec<(i64, i64)>, group: u32, (first_ns, last_ns): (i64, i64)) {
+    let place = group as usize;
+    if times_ns.len() <= place {
+        times_ns.resize(place + 1, NO_TIME);
+    }
+    let range = &mut times_ns[place];
+    *range = (range.0.min(first_ns), range.1.max(last_ns));
+}

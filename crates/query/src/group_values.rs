@@ -1,0 +1,164 @@
+//! The values that groups of records stand for.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use weir_core::{Evaluation, GroupTable, REMAINDER, Values};
+use weir_view::{GroupRow, PeriodTally, RowValue, Tally};
+
+use crate::question::GroupQuestion;
+use crate::tallies::{FieldValues, hidden_max};
+
+/// The groups of an answer by number, and their records, bytes and errors.
+pub(crate) struct GroupValues<'a> {
+    names: Vec<FieldValues<'a>>,
+    /// The combinations; `None` for the values of one field, whose numbers are their ids.
+    combinations: Option<Cow<'a, GroupTable>>,
+    pub(crate) now: Vec<Tally>,
+    /// `None` if nothing is compared.
+    pub(crate) before: Option<Vec<Tally>>,
+    /// The number of records that may be missing in all groups together.
+    hidden: u64,
+}
+
+impl<'a> GroupValues<'a> {
+    /// Returns the groups of an answer, with those of the previous period. `None` if the data has no
+    /// such field, or if the answer has no such groups.
+    pub(crate) fn of(
+        question: &GroupQuestion,
+        values: &'a Values,
+        now: &'a Evaluation,
+        before: Option<&Evaluation>,
+    ) -> Option<Self> {
+        let names = question.fields.iter().map(|field| FieldValues::of(field, values));
+        let names: Vec<FieldValues<'_>> = names.collect::<Option<_>>()?;
+        match names[..] {
+            [field] => Some(Self::of_field(field, values, now, before)),
+            _ => Self::of_combinations(names, values, now, before),
+        }
+    }
+
+    fn of_field(
+        field: FieldValues<'a>,
+        values: &Values,
+        now: &Evaluation,
+        before: Option<&Evaluation>,
+    ) -> Self {
+        let (answer, now) = (now, field.tallies(now));
+        let mut hidden = hidden_max(answer, &now, values);
+        let before = before.map(|answer| {
+            let tallies = field.tallies(answer);
+            hidden = hidden.saturating_add(hidden_max(answer, &tallies, values));
+            tallies
+        });
+        Self { names: vec![field], combinations: None, now, before, hidden }
+    }
+
+    fn of_combinations(
+        names: Vec<FieldValues<'a>>,
+        values: &Values,
+        now: &'a Evaluation,
+        before: Option<&Evaluation>,
+    ) -> Option<Self> {
+        let is_estimated = [Some(now), before].into_iter().flatten();
+        let is_estimated =
+            is_estimated.into_iter().any(|answer| answer.is_filter_estimated(values));
+        let mut table = Cow::Borrowed(now.group_table()?);
+        let before = match before {
+            None => None,
+            Some(before) => {
+                let before = before.group_table()?;
+                let numbers = table.to_mut().adopt_keys(before)?;
+                let mut tallies = vec![Tally::default(); table.groups()];
+                for (number, tally) in numbers.into_iter().zip(before.tallies()) {
+                    let own = &mut tallies[number as usize];
+                    own.count += tally.count;
+                    own.bytes_sent = own.bytes_sent.saturating_add(tally.bytes_sent);
+                    own.errors += tally.errors;
+                }
+                Some(tallies)
+            }
+        };
+        let mut now: Vec<Tally> = table.tallies().into_iter().map(Tally::from).collect();
+        now.resize(table.groups(), Tally::default());
+        let left_out = |tallies: &Vec<Tally>| tallies[REMAINDER as usize].count;
+        let hidden = match is_estimated {
+            true => u64::MAX,
+            false => left_out(&now) + before.as_ref().map_or(0, left_out),
+        };
+        Some(Self { names, combinations: Some(table), now, before, hidden })
+    }
+
+    /// Returns the numbers of the groups with a record.
+    pub(crate) fn numbers(&self) -> Vec<usize> {
+        (0..self.now.len()).filter(|number| self.count(*number) > 0).collect()
+    }
+
+    /// Returns the number of records of a group in both periods.
+    fn count(&self, number: usize) -> u64 {
+        self.now[number].count + self.count_before(number)
+    }
+
+    pub(crate) fn count_before(&self, number: usize) -> u64 {
+        self.before.as_ref().map_or(0, |before| before[number].count)
+    }
+
+    /// Returns the sums of a group.
+    pub(crate) fn tally(&self, number: usize) -> PeriodTally {
+        let before = self.before.as_ref().map(|before| before[number]);
+        PeriodTally::new(self.now[number], before)
+    }
+
+    /// Orders two groups by their values.
+    pub(crate) fn order(&self, one: usize, other: usize) -> Ordering {
+        if self.combinations.is_none() {
+            return self.names[0].value(one).cmp(self.names[0].value(other));
+        }
+        let (one, other) = (self.path(one), self.path(other));
+        let values =
+            |path: &[u32], key: usize| path.get(key).map(|id| self.names[key].value(*id as usize));
+        let orders = (0..self.names.len()).map(|key| values(&one, key).cmp(&values(&other, key)));
+        orders.fold(Ordering::Equal, Ordering::then)
+    }
+
+    /// Returns the ids of the values of a combination; none for the remainder.
+    fn path(&self, number: usize) -> Vec<u32> {
+        let table = self.combinations.as_ref();
+        table.and_then(|table| table.key(number as u32)).unwrap_or_default()
+    }
+
+    /// Returns the row of a group, without measures.
+    pub(crate) fn row(&self, number: usize) -> GroupRow {
+        let tally = self.tally(number);
+        if self.combinations.is_none() {
+            let name = &self.names[0];
+            return name.row(number, tally, name.uncounted_max(number, self.hidden));
+        }
+        let path = self.path(number);
+        let Some((first, further)) = path.split_first() else {
+            let remainder = || self.names[0].row_value(REMAINDER as usize);
+            let further_values = vec![remainder(); self.names.len() - 1];
+            return GroupRow { value: remainder(), further_values, tally, ..GroupRow::default() };
+        };
+        let value = |(name, id): (&FieldValues<'_>, &u32)| name.row_value(*id as usize);
+        GroupRow {
+            value: value((&self.names[0], first)).with_uncounted_max(self.uncounted_max(&path)),
+            further_values: self.names[1..]
+                .iter()
+                .zip(further)
+                .map(value)
+                .collect::<Vec<RowValue>>(),
+            tally,
+            ..GroupRow::default()
+        }
+    }
+
+    /// Returns how many records of a combination may be counted elsewhere: in the remainder of the
+    /// combinations, or in that of the values of a field.
+    fn uncounted_max(&self, path: &[u32]) -> u64 {
+        let of_value =
+            |(name, id): (&FieldValues<'_>, &u32)| name.uncounted_max(*id as usize, u64::MAX);
+        let of_values = self.names.iter().zip(path).map(of_value);
+        of_values.fold(self.hidden, u64::saturating_add)
+    }
+}

@@ -1,0 +1,118 @@
+//! What records are grouped by, and what is shown of the groups.
+
+use weir_core::{Field, GroupKey, GroupedNumber, Grouping, STATUS_CLASS, Values};
+use weir_view::{Measure, Query, Statistic};
+
+use super::limits::check_group;
+use super::query_error::QueryError;
+
+/// The largest number of fields of a group. More would be a copy of the log.
+const FIELDS_MAX: usize = 8;
+
+/// The largest number of measures that are shown. Each may take memory for every group.
+const MEASURES_MAX: usize = 16;
+
+/// A combination is given up if the groups take more than this part of the memory of the values, at
+/// a hundred bytes for each and twice as many in the parts of several threads.
+const GROUP_MEMORY_SHARE: usize = 1_024;
+
+/// The same for the distinct clients of all groups, at 8 bytes for each.
+const CLIENT_MEMORY_SHARE: usize = 64;
+
+/// What records are grouped by, and what is shown of the groups.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupQuestion {
+    /// The names of the fields, one at least.
+    pub fields: Vec<String>,
+    /// The measures to show, in order; empty for the usual ones.
+    pub measures: Vec<Measure>,
+    /// The measure by which the groups are ordered.
+    pub sort: Measure,
+    /// The number of records from which a group has a row.
+    pub min: u64,
+}
+
+impl GroupQuestion {
+    /// Reads the group of a query, if it has one.
+    ///
+    /// # Errors
+    /// Fails if a field or a measure is not valid, or if there are too many.
+    pub(super) fn parse(query: &Query) -> Result<Option<Self>, QueryError> {
+        let measure = |text: &String| text.parse::<Measure>().map_err(QueryError::Measure);
+        let measures: Vec<Measure> =
+            query.measures.iter().take(MEASURES_MAX + 1).map(measure).collect::<Result<_, _>>()?;
+        if measures.len() > MEASURES_MAX {
+            return Err(QueryError::TooManyMeasures(MEASURES_MAX));
+        }
+        let sort = query.sort.as_ref().map(measure).transpose()?;
+        let Some(group) = &query.group else { return Ok(None) };
+        let fields: Vec<String> = group.split(',').map(str::to_owned).collect();
+        if fields.len() > FIELDS_MAX {
+            return Err(QueryError::TooManyGroupFields(FIELDS_MAX));
+        }
+        fields.iter().try_for_each(|field| check_group(field))?;
+        let sort = sort.unwrap_or(Measure::Requests);
+        Ok(Some(Self { fields, measures, sort, min: query.min }))
+    }
+
+    /// Returns the measures to show, in order: those that were named, or the usual ones and that of
+    /// the order.
+    pub(crate) fn shown(&self) -> Vec<Measure> {
+        let mut shown = match self.measures[..] {
+            [] => Measure::SHOWN.to_vec(),
+            ref measures => measures.to_vec(),
+        };
+        if !shown.contains(&self.sort) {
+            shown.push(self.sort);
+        }
+        shown
+    }
+
+    /// Returns what has to be computed for the groups in addition to the lists of the fields. `None`
+    /// if that is nothing, or if the data has no such field.
+    pub(crate) fn grouping(&self, values: &Values) -> Option<Grouping> {
+        let needed: Vec<Measure> =
+            self.shown().into_iter().filter(|measure| !measure.is_of_tally()).collect();
+        if needed.is_empty() && self.fields.len() == 1 {
+            return None;
+        }
+        let key = |field: &String| match field.as_str() {
+            STATUS_CLASS => Some(GroupKey::StatusClass),
+            name => values.schema().text_column_by_name(name).map(GroupKey::Column),
+        };
+        let mut grouping = Grouping::by(self.fields.iter().map(key).collect::<Option<_>>()?);
+        let memory_bytes_max = values.memory_bytes_max();
+        grouping.groups_max = (memory_bytes_max / GROUP_MEMORY_SHARE).max(1);
+        grouping.distinct_max = (memory_bytes_max / CLIENT_MEMORY_SHARE).max(1);
+        for measure in needed {
+            match measure {
+                Measure::Clients => grouping.distinct = Some(Field::Client.column()),
+                Measure::FirstSeen | Measure::LastSeen => grouping.times = true,
+                Measure::Number(statistic, field) => add_number(&mut grouping, statistic, field),
+                Measure::Requests
+                | Measure::Share
+                | Measure::Bytes
+                | Measure::Errors
+                | Measure::ErrorRate => {}
+            }
+        }
+        Some(grouping)
+    }
+}
+
+fn add_number(grouping: &mut Grouping, statistic: Statistic, field: Field) {
+    let column = field.column();
+    let is_quantile = matches!(statistic, Statistic::Percentile(_));
+    let known = grouping.numbers.iter_mut().find(|number| number.column == column);
+    match known {
+        Some(number) => {
+            number.quantiles |= is_quantile;
+            number.sums |= !is_quantile;
+        }
+        None => grouping.numbers.push(GroupedNumber {
+            column,
+            sums: !is_quantile,
+            quantiles: is_quantile,
+        }),
+    }
+}
