@@ -70,7 +70,8 @@ impl ReportRequest {
         let period = arguments.period.period(&now, &zone)?;
         let query = if arguments.compare { query.comparing(period) } else { query.within(period) };
         let names = written.field_names();
-        let names = names.iter().chain(&arguments.group).chain([&arguments.stack]);
+        let groups = written.group().map(|group| &group.fields[..]).unwrap_or_default();
+        let names = names.iter().chain(groups).chain([&arguments.stack]);
         let format = arguments.read.deriving(
             format.clone(),
             names.map(String::as_str),
