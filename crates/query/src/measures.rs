@@ -131,7 +131,7 @@ impl<'a> Measures<'a> {
 fn ratio(part: u128, whole: u64) -> Option<i128> {
     let whole = u128::from(whole);
     let (quotient, rest) = (part.checked_div(whole)?, part.checked_rem(whole)?);
-    i128::try_from(quotient << 62 | (rest << 62) / whole).ok()
+    i128::try_from((quotient << 62) | ((rest << 62) / whole)).ok()
 }
 
 /// A percentile in tenths of a percent as a part of 1.
