@@ -47,6 +47,9 @@ struct InputFinder {
     files: HashMap<Identity, PathBuf>,
     /// The directories that were entered, since links may lead back to them.
     directories: HashMap<Identity, PathBuf>,
+    /// The number of files that were found in directories, also those that were found before, and of
+    /// errors there.
+    found: usize,
     skipped: Vec<String>,
 }
 
@@ -71,7 +74,7 @@ impl InputFinder {
     fn add_named(&mut self, path: &Path) {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => {
-                let before = self.inputs.len();
+                let before = self.found;
                 if let Some(first) = self.enter(path, &metadata) {
                     return self.note_same(path, &first);
                 }
@@ -122,6 +125,7 @@ impl InputFinder {
         {
             Ok(entries) => entries,
             Err(error) => {
+                self.found += 1;
                 let error = ReadError::Open(error);
                 return self.faults.push(Fault::new(&path.to_string_lossy(), error));
             }
@@ -145,14 +149,17 @@ impl InputFinder {
             }
         } else if metadata.is_file() {
             match may_be_log(path) {
-                true => self.add_file(path, &metadata),
+                true => {
+                    self.found += 1;
+                    self.add_file(path, &metadata);
+                }
                 false => self.skipped.push(path.to_string_lossy().into_owned()),
             }
         }
     }
 
     /// Notes which files of a directory were skipped.
-    fn note_skipped(&mut self, path: &Path, inputs_before: usize) {
+    fn note_skipped(&mut self, path: &Path, found_before: usize) {
         let name = path.to_string_lossy();
         let skipped = std::mem::take(&mut self.skipped);
         if let Some(first) = skipped.first() {
@@ -162,7 +169,7 @@ impl InputFinder {
             };
             self.faults.push(Fault::note(&name, note));
         }
-        if self.inputs.len() == inputs_before && skipped.is_empty() {
+        if self.found == found_before && skipped.is_empty() {
             self.faults.push(Fault::note(&name, "it has no logs".to_owned()));
         }
     }

@@ -31,6 +31,20 @@ fn rotated_logs_are_ordered_by_their_times() {
     assert_eq!(inputs, [oldest, other, timeless, newer, newest]);
 }
 
+#[test]
+fn a_folder_whose_logs_were_named_before_has_logs() {
+    let folder = std::env::temp_dir().join(format!("weir-named-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("empty")).expect("a folder");
+    std::fs::write(folder.join("a.log"), line(1)).expect("a file");
+    let named = ["a.log", "", "empty"].map(|name| Input::File(folder.join(name).into()));
+    let (inputs, faults) = find_inputs(&named, &FormatChoice::Detect);
+    std::fs::remove_dir_all(&folder).expect("it is there");
+    assert_eq!(inputs.len(), 1);
+    let said: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    let twice = |name| format!("{}: is named twice; it is read once", folder.join(name).display());
+    assert_eq!(said, ["a.log", "empty"].map(twice));
+}
+
 /// The first times of the logs of a set, in their order. They are given by name and times, and by the time
 /// of their last change.
 fn first_times(name: &str, logs: &[(&str, &[&str], u64)]) -> Vec<String> {
