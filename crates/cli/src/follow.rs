@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 use std::{panic, thread};
 
-use weir_ingest::{FileSet, Follower, FormatChoice, Input, Pipeline, can_follow};
+use weir_ingest::{FileSet, FollowOptions, Follower, FormatChoice, Input, Pipeline, can_follow};
 
 use crate::display::{safe, separated};
 use crate::messages::say_all;
@@ -29,6 +29,8 @@ pub(crate) struct Followed {
     named: HashSet<PathBuf>,
     /// The most files that are followed.
     files_max: usize,
+    /// Paths of which was said why they cannot be read.
+    told: HashSet<PathBuf>,
 }
 
 impl Followed {
@@ -37,8 +39,13 @@ impl Followed {
     pub(crate) fn find(named: Vec<Input>, files_max: usize, memory_bytes_max: usize) -> Self {
         let memory_files_max = memory_bytes_max / FILES_SHARE / Follower::FILE_BYTES;
         let files_max = files_max.min(memory_files_max).max(1);
-        let mut followed =
-            Self { inputs: Vec::new(), sets: Vec::new(), named: HashSet::new(), files_max };
+        let mut followed = Self {
+            inputs: Vec::new(),
+            sets: Vec::new(),
+            named: HashSet::new(),
+            files_max,
+            told: HashSet::new(),
+        };
         for input in named {
             match &input {
                 Input::File(path) => match FileSet::of(path) {
@@ -76,6 +83,11 @@ impl Followed {
         self.sets.push(set);
     }
 
+    /// Notes that these complaints are said.
+    pub(crate) fn note_told(&mut self, complaints: &[Complaint]) {
+        self.told.extend(complaints.iter().map(|complaint| PathBuf::from(&complaint.name)));
+    }
+
     /// Reads all inputs, and the lines that are appended to plain files, until the pipeline ends. Files
     /// that do not exist yet are read as soon as they do.
     pub(crate) fn read(
@@ -102,9 +114,11 @@ impl Followed {
         keep_newest(&mut paths, Follower::paths_max(self.files_max));
         thread::scope(|scope| {
             let reading = scope.spawn(|| sources::read_all(pipeline, &others, format, threads));
-            let follower = Follower::new(pipeline, &paths, format)
+            let options = FollowOptions::new()
                 .with_sets(self.sets, self.named)
-                .with_files_max(self.files_max);
+                .with_files_max(self.files_max)
+                .with_told(self.told);
+            let follower = Follower::with(pipeline, &paths, format, options);
             let report = |faults| say_all(&complaints(faults));
             let mut complaints =
                 complaints(follower.run(pipeline, &AtomicBool::new(false), report));

@@ -37,9 +37,11 @@ mod first_length;
 mod log_year;
 mod packed_file;
 mod pipeline;
+mod place_sums;
 mod plain_file;
 mod progress;
 mod queue;
+mod restored_place;
 mod scan;
 mod source;
 mod state;
@@ -62,14 +64,15 @@ pub use plain_file::{FoundLine, LineFile, PlainFile, ReadBackError};
 pub use progress::{
     EarlyBytes, HeldBytes, Phase, SourceEnd, SourceProgress, SourceSample, SourceSnapshot,
 };
+pub use restored_place::RestoredPlace;
 pub use scan::{
     FileRanges, LineBlocks, MemoryBudget, OrderedMerge, OrderedOutput, Part, RangeLines,
     TallyChunk, TallyEntry, ValueTally, is_retryable, run_in_order, scan_text,
 };
 pub use source::{
-    FileSet, Follower, Head, Input, InputFile, LineJoiner, MemberLimit, ReadUpload, Text,
-    can_follow, find_inputs, first_time, is_identified, is_packed, read_inputs, read_packed_file,
-    read_stream, read_upload, with_year,
+    FileSet, FollowOptions, Follower, Head, Input, InputFile, LineJoiner, MemberLimit, ReadUpload,
+    Text, can_follow, find_inputs, first_time, is_identified, is_packed, read_inputs,
+    read_packed_file, read_stream, read_upload, with_year,
 };
 pub use state::{State, StateError};
 pub use weir_core::FormatChoice;

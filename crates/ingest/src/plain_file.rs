@@ -108,9 +108,9 @@ impl PlainFile {
         self.find().map(|(_, file)| file)
     }
 
-    /// Opens the file where it is now.
-    pub(crate) fn open_current(&self) -> Option<(PathBuf, File)> {
-        self.find().ok()
+    /// The path at which it was opened.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// The device and the number of the file on it, if the system has such numbers.
@@ -269,7 +269,8 @@ mod tests {
     use crate::file_span::FileSpan;
 
     use super::{PlainFile, READ_BYTES, ReadBackError};
-    use crate::file_parts::{FileParts, FilePlace, PARTS_MAX};
+    use crate::file_parts::{FileHandle, FileParts, FilePlace, PARTS_MAX};
+    use crate::place_sums::PlaceSums;
 
     /// A temporary file, deleted when it is dropped.
     struct TemporaryFile(PathBuf);
@@ -407,7 +408,7 @@ mod tests {
         for (start, file, file_start) in
             [(0, &one, 10), (5, &one, 15), (9, &one, 30), (12, &two, 0), (20, &one, 41)]
         {
-            parts.add(start, file, file_start);
+            parts.add(start, (file, FileHandle::Path), file_start);
         }
         assert_eq!(parts.len(), 4);
         for (offset, file, at) in [
@@ -430,12 +431,12 @@ mod tests {
         let last = [span(&two, 0, 8), span(&one, 41, 5)];
         assert_eq!(parts.spans(25), Some([first, last].concat()));
         assert_eq!(parts.spans(0), Some(Vec::new()));
-        parts.forget(&one);
+        parts.truncate(&one, 25, PlaceSums::of_bytes(46, b"", b""));
         assert_eq!((parts.find(8), parts.find(25)), (None, None));
         assert_eq!(parts.find(13), Some(FilePlace::unchecked(two, 1)));
         assert_eq!(parts.spans(15), None, "the first file was truncated");
         for start in 0..1_000 {
-            parts.add(100 + start, &one, 0);
+            parts.add(100 + start, (&one, FileHandle::Path), 0);
         }
         assert_eq!(parts.len(), PARTS_MAX);
         assert_eq!((parts.find(13), parts.find(1_099)), (None, Some(FilePlace::unchecked(one, 0))));
@@ -460,7 +461,7 @@ mod tests {
         let plain = file.plain();
         let mut parts = FileParts::default();
         parts.keep_sums();
-        parts.add(0, &plain, 0);
+        parts.add(0, (&plain, FileHandle::Path), 0);
         for (number, piece) in text.chunks(1_000).enumerate() {
             parts.sum(1_000 * number as u64, piece);
         }

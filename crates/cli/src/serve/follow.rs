@@ -13,8 +13,9 @@ pub(super) fn run(arguments: &ServeArguments, named: Vec<Input>) -> Result<Exit,
     let format = arguments.page.read.format_choice()?;
     let window = arguments.keep.window(&arguments.page.read)?;
     let descriptors = Descriptors::divide(arguments.page.connections_max()?);
-    let followed = Followed::find(named, descriptors.files_max, window.memory_bytes_max);
+    let mut followed = Followed::find(named, descriptors.files_max, window.memory_bytes_max);
     let (inputs, mut complaints) = sources::find(&followed.inputs, &format);
+    followed.note_told(&complaints);
     let threads = arguments.page.read.threads();
     let page = Page::open_with(&arguments.page, descriptors.connections_max)?;
     page.serve_feed(window, &arguments.state, move |pipeline| {

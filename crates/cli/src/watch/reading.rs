@@ -39,7 +39,7 @@ impl Log {
         if arguments.keep.keep.is_some() && !arguments.follow {
             return Err(Failure::new("--keep: only a live feed has a window; add --follow"));
         }
-        let followed = match arguments.follow {
+        let mut followed = match arguments.follow {
             true => {
                 let files_max = weir_server::reserve_connections(FILES_MAX).connections_max;
                 let window = arguments.keep.window(&arguments.read)?;
@@ -49,6 +49,9 @@ impl Log {
         };
         let named = followed.as_ref().map_or(&inputs, |followed| &followed.inputs);
         let (inputs, complaints) = sources::find(named, &arguments.read.format_choice()?);
+        if let Some(followed) = &mut followed {
+            followed.note_told(&complaints);
+        }
         let is_missing = |input: &Input| match input {
             Input::File(path) => std::fs::metadata(path).err(),
             Input::Stdin(_) => None,

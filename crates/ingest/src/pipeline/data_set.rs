@@ -19,6 +19,7 @@ use super::retention::{MachineClock, Retention, RetentionPolicy, WindowReach};
 use super::subscribers::{OrderedSegments, Subscribers};
 use super::total_memory::{CountedMemory, TotalMemory};
 use crate::progress::{SourceProgress, SourceSnapshot};
+use crate::restored_place::RestoredPlace;
 
 /// The parsed lines of all sources. The parsers add to it, and any thread may query it.
 ///
@@ -210,8 +211,22 @@ impl DataSet {
     pub(super) fn take_restored(&self, name: &str) -> Option<Arc<SourceProgress>> {
         let sources = self.sources.read();
         // They come first. Thousands of files may be opened, so the others are not looked at.
-        let mut restored = sources.iter().take_while(|source| source.is_restored());
+        let restored = sources.partition_point(|source| source.is_restored());
+        // Of several with the name, the last one has ended last.
+        let mut restored = sources[..restored].iter().rev();
         restored.find(|source| source.name() == name && source.resume()).cloned()
+    }
+
+    /// The places in files up to which another process has read the sources.
+    pub(super) fn restored_places(&self) -> Vec<RestoredPlace> {
+        let sources = self.sources.read();
+        let restored = sources.iter().take_while(|source| source.is_restored());
+        let places = restored.filter(|source| source.is_kept()).flat_map(|source| {
+            let name: Arc<str> = source.name().into();
+            let of_source = move |place| RestoredPlace { source: name.clone(), place };
+            source.restored_places().into_iter().map(of_source)
+        });
+        places.collect()
     }
 
     /// Cancels every source that has not ended.

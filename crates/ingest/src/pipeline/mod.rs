@@ -36,6 +36,7 @@ use weir_sync::Lock;
 use crate::clock::SystemClock;
 use crate::progress::SourceProgress;
 use crate::queue::{BlockQueue, LateCompanions};
+use crate::restored_place::RestoredPlace;
 use crate::writer::{Destination, Intake, RecordWriter, SourceOptions, SourceWriter, Submitter};
 use columns::Columns;
 use stage_times::StageClock;
@@ -238,6 +239,10 @@ impl Intake for Pipeline {
 
     fn is_watched(&self) -> bool {
         true
+    }
+
+    fn restored_places(&self) -> Vec<RestoredPlace> {
+        self.data.restored_places()
     }
 }
 

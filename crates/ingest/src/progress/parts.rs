@@ -3,9 +3,10 @@
 use std::sync::{Arc, MutexGuard};
 
 use super::SourceProgress;
-use crate::file_parts::{FileEnd, FileParts, FilePlace};
+use crate::file_parts::{FileEnd, FileHandle, FileParts, FilePlace};
 use crate::file_span::FileSpan;
 use crate::packed_file::PackedFile;
+use crate::place_sums::PlaceSums;
 use crate::plain_file::PlainFile;
 
 impl SourceProgress {
@@ -38,14 +39,36 @@ impl SourceProgress {
         self.packed.get_or_init(|| file.clone());
     }
 
+    /// Returns the number of changes of the files that the source was read from.
+    pub(crate) fn file_changes(&self) -> u64 {
+        self.lock_parts().changes()
+    }
+
     /// Records that the bytes from `start` on are those of a file from `file_start` on.
-    pub(crate) fn add_part(&self, start: u64, file: &PlainFile, file_start: u64) {
+    pub(crate) fn add_part(&self, start: u64, file: (&PlainFile, FileHandle), file_start: u64) {
         self.lock_parts().add(start, file, file_start);
     }
 
-    /// Forgets the parts of a file that was truncated.
-    pub(crate) fn forget_parts(&self, file: &PlainFile) {
-        self.lock_parts().forget(file);
+    /// Records a file that was read up to a place: its last part begins at these offsets of the source
+    /// and of the file.
+    pub(crate) fn add_read_part(&self, starts: (u64, u64), file: &PlainFile, sums: PlaceSums) {
+        self.lock_parts().add_read(starts, file, sums);
+    }
+
+    /// Records how the bytes around the end of the last part of a file are found.
+    pub(crate) fn set_file_handle(&self, file: &PlainFile, handle: FileHandle) {
+        self.lock_parts().set_handle(file, handle);
+    }
+
+    /// Forgets the parts of a file that was truncated after it was read up to a place, which is at `end`
+    /// of the source.
+    pub(crate) fn truncate_parts(&self, file: &PlainFile, end: u64, sums: PlaceSums) {
+        self.lock_parts().truncate(file, end, sums);
+    }
+
+    /// Forgets the place up to which a file was read before it was truncated.
+    pub(crate) fn forget_truncated(&self, file: &PlainFile, position: u64) {
+        self.lock_parts().forget_truncated(file, position);
     }
 
     /// Lets the lines be compared with what they were when they are read again.

@@ -31,7 +31,7 @@ mod year;
 mod zstd;
 
 pub use find::find_inputs;
-pub use follow::{FileSet, Follower, can_follow};
+pub use follow::{FileSet, FollowOptions, Follower, can_follow};
 pub use head::{Head, first_time};
 pub use input::{Input, InputFile};
 pub use line_joiner::LineJoiner;

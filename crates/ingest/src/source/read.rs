@@ -16,6 +16,7 @@ use super::unpack::{Text, Unpacked, unpack};
 use super::upload::MemberLimit;
 use crate::clock::{Clock, SystemClock};
 use crate::error::{Fault, FaultKind, ReadError};
+use crate::file_parts::FileHandle;
 use crate::log_year::LastTime;
 use crate::packed_file::PackedFile;
 use crate::plain_file::ReadBackError;
@@ -241,7 +242,7 @@ impl<'a> TextReader<'a> {
         let name = input.name();
         let writer = self.open(self.options(&name, self.bytes_total).last_time(input.last_time()));
         if let Some(file) = file {
-            writer.progress().add_part(0, &file, 0);
+            writer.progress().add_part(0, (&file, FileHandle::Path), 0);
         }
         let plain_guard = self.position.as_ref().map(|position| position.order.plain.lock());
         let pulled = match bytes {

@@ -10,7 +10,7 @@
 
 mod folder;
 mod moment;
-pub(crate) mod places;
+mod places;
 mod saver;
 mod written;
 

@@ -1,19 +1,16 @@
 //! The places in files up to which a source was read.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use weir_store::{StoredPlace, checksum};
+use weir_store::StoredPlace;
 
-use crate::file_parts::FileEnd;
+use crate::file_parts::{FileEnd, FileHandle};
+use crate::place_sums::PlaceSums;
 use crate::progress::SourceProgress;
+use crate::restored_place::TRUNCATED;
 
-/// The bytes at the beginning and before the position that are summed.
-const SUM_BYTES: u64 = 256;
-
-/// The most files of a source that are looked for later: the current one and those before it.
-const PLACES_MAX: usize = 32;
+/// The most files of a source that are recognised later: the current one and those before it.
+const PLACES_MAX: usize = 168;
 
 /// Returns the files that a source was read from, and how far each was read when so many bytes of the
 /// source were counted; the current one last.
@@ -21,38 +18,44 @@ pub(super) fn of(source: &SourceProgress, bytes_read: u64) -> Vec<StoredPlace> {
     // A place that is forgotten in between is among the ends.
     let mut places = source.restored_places();
     let ends = source.file_ends(bytes_read);
-    places.retain(|place| ends.iter().all(|end| end.file.number() != Some(place.id)));
+    let is_read = |place: &StoredPlace| ends.iter().any(|end| end.file.number() == Some(place.id));
+    places.retain(|place| !is_read(place));
     places.extend(ends.iter().filter_map(place_of));
     places.drain(..places.len().saturating_sub(PLACES_MAX));
     places
 }
 
 fn place_of(end: &FileEnd) -> Option<StoredPlace> {
-    let (path, mut file) = end.file.open_current()?;
+    let PlaceSums { position, tail, head } = sums(end)?;
     Some(StoredPlace {
-        path: path_bytes(&path),
-        id: end.file.number()?,
+        path: path_bytes(end.file.path()),
+        id: if end.is_truncated { TRUNCATED } else { end.file.number()? },
         source_start: end.source_start,
         file_start: end.file_start,
-        position: end.position,
-        tail: sum(&mut file, end.position.saturating_sub(SUM_BYTES), end.position)?,
-        head: sum(&mut file, 0, end.position.min(SUM_BYTES))?,
+        position,
+        tail,
+        head,
     })
 }
 
-/// Whether a file is still the one that was read, up to the place.
-pub(crate) fn is_at(place: &StoredPlace, file: &mut File) -> bool {
-    let start = place.position.saturating_sub(SUM_BYTES);
-    sum(file, start, place.position) == Some(place.tail)
-        && sum(file, 0, place.position.min(SUM_BYTES)) == Some(place.head)
-}
-
-/// The length and the checksum of a range of a file, if it has so many bytes.
-fn sum(file: &mut File, start: u64, end: u64) -> Option<(u32, u64)> {
-    let mut bytes = vec![0; usize::try_from(end - start).ok()?];
-    file.seek(SeekFrom::Start(start)).ok()?;
-    file.read_exact(&mut bytes).ok()?;
-    Some((bytes.len() as u32, checksum(&bytes)))
+/// The bytes around the end of what was read of a file. It may have got another name since.
+fn sums(end: &FileEnd) -> Option<PlaceSums> {
+    let position = end.position;
+    match &end.handle {
+        FileHandle::Closed(sums) if sums.position == position => Some(*sums),
+        FileHandle::Open(file, known) => {
+            let read = file.upgrade().and_then(|file| PlaceSums::of(&file, position));
+            Some(read.unwrap_or_else(|| known.at(position)))
+        }
+        FileHandle::Closed(known) => {
+            let file = end.file.reopen().ok();
+            let read = file.and_then(|file| PlaceSums::of(&file, position));
+            Some(read.unwrap_or_else(|| known.at(position)))
+        }
+        FileHandle::Truncated(..) | FileHandle::Path => {
+            PlaceSums::of(&end.file.reopen().ok()?, position)
+        }
+    }
 }
 
 #[cfg(unix)]
@@ -64,17 +67,4 @@ fn path_bytes(path: &Path) -> Vec<u8> {
 #[cfg(not(unix))]
 fn path_bytes(path: &Path) -> Vec<u8> {
     path.to_string_lossy().into_owned().into_bytes()
-}
-
-/// The path of a place.
-#[cfg(unix)]
-pub(crate) fn path_of(place: &StoredPlace) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt;
-    PathBuf::from(std::ffi::OsStr::from_bytes(&place.path))
-}
-
-/// The path of a place.
-#[cfg(not(unix))]
-pub(crate) fn path_of(place: &StoredPlace) -> PathBuf {
-    PathBuf::from(String::from_utf8_lossy(&place.path).into_owned())
 }

@@ -65,8 +65,8 @@ impl Saver {
     }
 
     fn moment(&self, written: &Written) -> Moment {
-        let mut moment = self.data.moment(|number, bytes_read| {
-            written.bytes_read.get(number as usize).is_none_or(|known| *known != Some(bytes_read))
+        let mut moment = self.data.moment(|number, revision| {
+            written.revisions.get(number as usize).is_none_or(|known| *known != Some(revision))
         });
         for (number, stored) in &mut moment.sources {
             if let Some(source) = self.data.source(*number).filter(|source| source.is_kept()) {
@@ -168,9 +168,9 @@ impl Saver {
         writer.column_states(&self.data.values());
         writer.summary(&moment.sources, &moment.formats, &moment.summary);
         written.segments = present;
-        written.bytes_read.resize(moment.are_kept.len(), None);
-        for (number, source) in &moment.sources {
-            written.bytes_read[*number as usize] = Some(source.counts.bytes_read);
+        written.revisions.resize(moment.are_kept.len(), None);
+        for ((number, _), revision) in moment.sources.iter().zip(&moment.revisions) {
+            written.revisions[*number as usize] = Some(*revision);
         }
         Ok(true)
     }

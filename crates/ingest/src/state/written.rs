@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use weir_core::{ColumnId, Segment, Selection};
 
+use super::moment::SourceRevision;
+
 /// What was written.
 #[derive(Debug, Default)]
 pub(super) struct Written {
@@ -11,8 +13,8 @@ pub(super) struct Written {
     pub(super) segments: BTreeSet<u64>,
     /// The values, by column and id.
     pub(super) values: BTreeMap<usize, IdSet>,
-    /// The bytes that were read of each source.
-    pub(super) bytes_read: Vec<Option<u64>>,
+    /// The revision of each source.
+    pub(super) revisions: Vec<Option<SourceRevision>>,
     /// The columns whose names were not written, because no segment of a kept source had them.
     pub(super) hidden: BTreeSet<usize>,
     /// The meaning of the ids.

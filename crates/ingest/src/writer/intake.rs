@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{SourceOptions, SourceWriter};
+use crate::restored_place::RestoredPlace;
 
 /// Takes the bytes of sources: a [`Pipeline`](crate::Pipeline), or [`Records`](crate::Records).
 pub trait Intake: fmt::Debug + Send + Sync {
@@ -22,6 +23,11 @@ pub trait Intake: fmt::Debug + Send + Sync {
     /// Whether somebody looks at the first lines of a source while the others are read. If not,
     /// files are cut into full blocks only, which do not depend on the speed of the reader.
     fn is_watched(&self) -> bool;
+
+    /// The places in files up to which another process has read its sources.
+    fn restored_places(&self) -> Vec<RestoredPlace> {
+        Vec::new()
+    }
 }
 
 impl<I: Intake + ?Sized> Intake for Arc<I> {
@@ -39,5 +45,9 @@ impl<I: Intake + ?Sized> Intake for Arc<I> {
 
     fn is_watched(&self) -> bool {
         (**self).is_watched()
+    }
+
+    fn restored_places(&self) -> Vec<RestoredPlace> {
+        (**self).restored_places()
     }
 }

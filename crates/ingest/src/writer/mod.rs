@@ -186,6 +186,11 @@ impl SourceWriter {
         Ok(())
     }
 
+    /// Lets the state be stored although no lines were added.
+    pub(crate) fn note_change(&self) {
+        self.submitter.destination.notify();
+    }
+
     /// Gives back the buffers that hold no bytes, because the source pauses. Thousands of sources
     /// can pause, and each buffer has the size of a block and a line.
     pub(crate) fn rest(&mut self) {

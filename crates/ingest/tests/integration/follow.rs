@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use weir_core::Field;
 use weir_ingest::{
-    Clock, DataSet, Fault, Follower, FormatChoice, Pipeline, PipelineOptions, Retention,
-    SystemClock,
+    Clock, DataSet, Fault, FollowOptions, Follower, FormatChoice, Pipeline, PipelineOptions,
+    Retention, SystemClock,
 };
 
 /// The longest that any step may take, on the slowest machine.
@@ -105,7 +105,12 @@ fn follow_with(
     let options = PipelineOptions::new(1, Retention::Segments);
     let pipeline = Pipeline::start(&options, data.clone());
     let ends = AtomicBool::new(false);
-    let follower = Follower::with_clock(&pipeline, paths, &FormatChoice::Detect, clock.clone());
+    let follower = Follower::with(
+        &pipeline,
+        paths,
+        &FormatChoice::Detect,
+        FollowOptions::new().with_clock(clock.clone()),
+    );
     let expected = thread::scope(|scope| {
         let end = EndGuard(&ends);
         let following = scope.spawn(|| follower.run(&pipeline, &ends, |_| ()));
@@ -195,7 +200,12 @@ fn followed_lines_are_read_again_from_their_files() {
     let pipeline = Pipeline::start(&options, data.clone());
     let clock = PollClock::new(Duration::ZERO);
     let paths = [path.clone()];
-    let mut follower = Follower::with_clock(&pipeline, &paths, &FormatChoice::Detect, clock);
+    let mut follower = Follower::with(
+        &pipeline,
+        &paths,
+        &FormatChoice::Detect,
+        FollowOptions::new().with_clock(clock),
+    );
     let mut write = |path: &Path, numbers: std::ops::Range<u64>| {
         let text: String = numbers.map(line).collect();
         // A piece of a line waits for its rest.
@@ -253,7 +263,12 @@ fn a_last_line_without_a_line_feed_is_read_again() {
         let pipeline = Pipeline::start(&options, data.clone());
         let clock = PollClock::new(Duration::ZERO);
         let paths = [path.clone()];
-        let mut follower = Follower::with_clock(&pipeline, &paths, &FormatChoice::Detect, clock);
+        let mut follower = Follower::with(
+            &pipeline,
+            &paths,
+            &FormatChoice::Detect,
+            FollowOptions::new().with_clock(clock),
+        );
         let whole: String = (0..9).map(line).collect();
         let (before, after) = whole.split_at(whole.find(&line(5)).expect("the line"));
         let mut write = |path: &Path, text: &str| {

@@ -6,8 +6,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::file_set::{FileSearch, FileSet, NewestFiles};
+use super::file_set::{FileSearch, FileSet, NewestFiles, may_be_there};
 use super::log_file::open;
+use super::seen_files::SeenFiles;
 use super::shared::{FileAt, Shared};
 use crate::error::{Fault, ReadError};
 use crate::file_identity::FileIdentity;
@@ -36,8 +37,10 @@ pub(super) struct Discovery {
     sets: Vec<FileSet>,
     /// Files that are not followed: they are packed, no text, or written by this process.
     ignored: HashSet<FileIdentity>,
+    /// The files that are remembered, which the last search has seen.
+    seen: SeenFiles,
     /// Paths of which was said why they are not read.
-    told: HashSet<PathBuf>,
+    pub(super) told: HashSet<PathBuf>,
     next: Duration,
     /// The earliest time of the next search if a file has appeared.
     next_soon: Duration,
@@ -87,23 +90,28 @@ impl Discovery {
     /// Searches for files that have lines which were not read.
     pub(super) fn search(&mut self, shared: &mut Shared) -> Findings {
         let begun = shared.clock.elapsed();
-        let mut seen = HashSet::new();
+        let (mut seen, mut unread) = (SeenFiles::default(), Vec::new());
         let mut newest = NewestFiles::new(LOOKS_MAX);
         let mut search = FileSearch::default();
         for set in &self.sets {
-            search.run(set, &mut |path| {
-                if let Some(written) = self.examine(&path, shared, &mut seen) {
-                    newest.push(written, path);
+            search.run(set, &mut |path| match self.examine(&path, shared, &mut seen) {
+                Ok(Some(written)) => newest.push(written, path),
+                Err(error) if may_be_there(&error) => {
+                    let folder = path.parent().unwrap_or(&path);
+                    if unread.last().is_none_or(|last| last != folder) {
+                        unread.push(folder.to_owned());
+                    }
                 }
+                Ok(None) | Err(_) => {}
             });
         }
         // Also those that were watched before: a folder may have been made again.
         search.folders.iter().for_each(|folder| shared.watch_directory(folder));
-        if search.faults.is_empty() {
-            // A file that is gone is forgotten, because another one may get its inode.
-            self.ignored.retain(|file| seen.contains(file));
-            shared.retain_known(&seen);
-        }
+        unread.append(&mut search.unread);
+        seen.keep(std::mem::take(&mut self.seen), &unread);
+        self.ignored.retain(|file| seen.contains(*file));
+        shared.retain_known(|file| seen.contains(file));
+        self.seen = seen;
         let mut findings = Findings { others: newest.others(), ..Findings::default() };
         let mut found = HashSet::new();
         for path in newest.newest_first() {
@@ -120,21 +128,24 @@ impl Discovery {
         findings
     }
 
-    /// Returns when a file was last written if it may be one to follow. Adds a file that is
-    /// remembered to those that were seen.
+    /// Returns when a file was last written if it may be one to follow. Adds a file of which something
+    /// is remembered, or is read, to those that were seen.
     fn examine(
         &self,
         path: &Path,
-        shared: &Shared,
-        seen: &mut HashSet<FileIdentity>,
-    ) -> Option<SystemTime> {
-        let metadata = fs::metadata(path).ok()?;
-        let at = FileAt::of(&metadata)?;
+        shared: &mut Shared,
+        seen: &mut SeenFiles,
+    ) -> io::Result<Option<SystemTime>> {
+        let metadata = fs::metadata(path)?;
+        let Some(at) = FileAt::of(&metadata) else { return Ok(None) };
         let is_ignored = self.ignored.contains(&at.file);
-        if is_ignored || shared.is_known(at.file) {
-            seen.insert(at.file);
+        if !is_ignored {
+            shared.recall(path, at.file);
         }
-        (!is_ignored && !shared.has_all(at)).then(|| written(&metadata))
+        if is_ignored || shared.is_known(at.file) || shared.reader(at.file).is_some() {
+            seen.insert(path, at.file);
+        }
+        Ok((!is_ignored && !shared.has_all(at)).then(|| written(&metadata)))
     }
 
     /// Looks at the first bytes of a file. Returns it unless it is not to be followed.

@@ -71,7 +71,9 @@ pub(super) struct FileSearch {
     entered: HashSet<FileIdentity>,
     /// The paths of the folders that were entered.
     pub(super) folders: Vec<PathBuf>,
-    /// The folders that could not be read.
+    /// The folders that could not be read, and whose files may still be there.
+    pub(super) unread: Vec<PathBuf>,
+    /// Why they could not be read.
     pub(super) faults: Vec<Fault>,
 }
 
@@ -159,7 +161,13 @@ impl FileSearch {
     /// Notes that a folder is entered. Returns false if it was entered before: there is a loop of
     /// links, or its files are already found.
     fn enter(&mut self, path: &Path) -> bool {
-        let Ok(metadata) = fs::metadata(path) else { return false };
+        let metadata = match fs::metadata(path) {
+            Ok(metadata) => metadata,
+            Err(error) => {
+                self.unread.extend(may_be_there(&error).then(|| path.to_owned()));
+                return false;
+            }
+        };
         let is_new =
             self.folders.len() < FOLDERS_MAX && self.entered.insert(FileIdentity::of(&metadata));
         if is_new {
@@ -181,9 +189,16 @@ impl FileSearch {
         if let Err(error) = result
             && error.kind() != io::ErrorKind::NotFound
         {
+            self.unread.push(path.to_owned());
             self.faults.push(Fault::new(&path.to_string_lossy(), ReadError::Open(error)));
         }
     }
+}
+
+/// Whether a file may be there although its metadata cannot be read.
+pub(super) fn may_be_there(error: &io::Error) -> bool {
+    use io::ErrorKind::{PermissionDenied, StaleNetworkFileHandle, TimedOut};
+    matches!(error.kind(), PermissionDenied | StaleNetworkFileHandle | TimedOut)
 }
 
 fn is_folder(entry: &fs::DirEntry, path: &Path) -> bool {

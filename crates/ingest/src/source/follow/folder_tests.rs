@@ -11,23 +11,23 @@ use std::time::Duration;
 
 use weir_core::{Field, FormatChoice};
 
-use super::{FileSet, Follower};
+use super::{FileSet, FollowOptions, Follower};
 use crate::clock::{Clock, ManualClock};
 use crate::pipeline::{DataSet, Pipeline, PipelineOptions, Retention};
 
 /// A followed folder, with a clock that only the test moves.
-struct Folder {
-    path: PathBuf,
+pub(super) struct Folder {
+    pub(super) path: PathBuf,
     clock: Arc<ManualClock>,
     pipeline: Pipeline,
-    data: Arc<DataSet>,
-    follower: Follower,
+    pub(super) data: Arc<DataSet>,
+    pub(super) follower: Follower,
     /// Lines written so far; each has a path of its own.
-    written: u64,
+    pub(super) written: u64,
     notes: Vec<String>,
 }
 
-fn new_path(name: &str) -> PathBuf {
+pub(super) fn new_path(name: &str) -> PathBuf {
     static FOLDERS: AtomicU64 = AtomicU64::new(0);
     let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
     let name = format!("weir-folder-{name}-{}-{number}", std::process::id());
@@ -44,23 +44,36 @@ impl Folder {
     }
 
     fn with(path: PathBuf, set: FileSet, files_max: usize) -> Self {
-        let clock = Arc::new(ManualClock::default());
         let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
+        Self::of_data(path, set, files_max, (data, &[]))
+    }
+
+    /// Follows the files of a set, of which those at some paths are there at the start.
+    pub(super) fn of_data(
+        path: PathBuf,
+        set: FileSet,
+        files_max: usize,
+        (data, paths): (Arc<DataSet>, &[PathBuf]),
+    ) -> Self {
+        let clock = Arc::new(ManualClock::default());
         let pipeline = Pipeline::start(&PipelineOptions::new(1, Retention::Segments), data.clone());
-        let follower = Follower::with_clock(&pipeline, &[], &FormatChoice::Detect, clock.clone());
-        let follower = follower.with_sets(vec![set], HashSet::new()).with_files_max(files_max);
+        let options = FollowOptions::new()
+            .with_clock(clock.clone())
+            .with_sets(vec![set], HashSet::new())
+            .with_files_max(files_max);
+        let follower = Follower::with(&pipeline, paths, &FormatChoice::Detect, options);
         Self { path, clock, pipeline, data, follower, written: 0, notes: Vec::new() }
     }
 
-    fn at(&self, name: &str) -> PathBuf {
+    pub(super) fn at(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    fn open(&self, name: &str) -> File {
+    pub(super) fn open(&self, name: &str) -> File {
         OpenOptions::new().create(true).append(true).open(self.at(name)).expect("a file")
     }
 
-    fn write(&mut self, file: &mut File, lines: u64) {
+    pub(super) fn write(&mut self, file: &mut File, lines: u64) {
         let numbers = self.written..self.written + lines;
         let line = |number| {
             format!("192.0.2.1 - - [17/Dec/2025:09:00:00 +0000] \"GET /{number} HTTP/1.1\" 200 1\n")
@@ -69,13 +82,13 @@ impl Folder {
         self.written += lines;
     }
 
-    fn append(&mut self, name: &str, lines: u64) {
+    pub(super) fn append(&mut self, name: &str, lines: u64) {
         let mut file = self.open(name);
         self.write(&mut file, lines);
     }
 
     /// Searches if it is time, and polls until there is no more.
-    fn step(&mut self, after: Duration) {
+    pub(super) fn step(&mut self, after: Duration) {
         self.clock.sleep(after);
         while self.follower.poll() {}
         let notes = self.follower.discover(&self.pipeline);
@@ -84,7 +97,7 @@ impl Folder {
     }
 
     /// Waits until all files are found and read.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         for _ in 0..4 {
             self.step(Duration::from_millis(1_100));
         }
@@ -92,7 +105,7 @@ impl Folder {
 
     /// Ends following. Checks that each line was read once, and returns the names of the sources
     /// with their numbers of lines.
-    fn end(mut self) -> Vec<(String, u64)> {
+    pub(super) fn end(mut self) -> Vec<(String, u64)> {
         self.settle();
         assert!(self.follower.end().is_empty());
         self.pipeline.finish();
@@ -114,11 +127,11 @@ fn distinct(data: &DataSet) -> u64 {
     paths.filter(|path| path.starts_with(b"/")).count() as u64
 }
 
-fn count(sources: &[(String, u64)], name: &str) -> Vec<u64> {
+pub(super) fn count(sources: &[(String, u64)], name: &str) -> Vec<u64> {
     sources.iter().filter(|(source, _)| source == name).map(|(_, lines)| *lines).collect()
 }
 
-const SECOND: Duration = Duration::from_millis(1_100);
+pub(super) const SECOND: Duration = Duration::from_millis(1_100);
 
 #[test]
 fn files_that_appear_are_read_and_said() {
@@ -339,10 +352,10 @@ fn the_most_recently_written_files_are_followed_if_there_are_too_many() {
 }
 
 /// Random numbers from a seed.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn below(&mut self, end: u64) -> u64 {
+    pub(super) fn below(&mut self, end: u64) -> u64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % end

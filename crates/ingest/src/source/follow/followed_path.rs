@@ -12,12 +12,14 @@ use super::read_place::ReadPlace;
 use super::shared::{FileAt, PathNumber, Shared};
 use crate::error::StopReason;
 use crate::file_identity::FileIdentity;
+use crate::place_sums::PlaceSums;
+use crate::plain_file::PlainFile;
 use crate::progress::{Phase, SourceEnd};
 use crate::source::rotated_set::rotated_set;
 use crate::writer::SourceWriter;
 
 /// How long a file that has left its path is still read after it last grew.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How long lines wait for more lines before their format is detected.
 const DETECTION_PATIENCE: Duration = Duration::from_millis(100);
@@ -50,6 +52,8 @@ pub(super) struct FollowedPath {
     stopped: Option<StopReason>,
     /// Whether it was polled.
     was_polled: bool,
+    /// The file that was at the path when it was opened.
+    first: Option<FileIdentity>,
     /// Whether a file was at the path that no path has read to its end.
     pub(super) has_unread: bool,
 }
@@ -59,6 +63,7 @@ impl FollowedPath {
         Self {
             number,
             rotated_set: rotated_set(&path).into_os_string().into(),
+            first: FileIdentity::at(&path),
             path,
             writer,
             current: None,
@@ -85,9 +90,9 @@ impl FollowedPath {
         self.writer.progress().is_cancelled()
     }
 
-    /// Whether it was polled.
-    pub(super) fn was_polled(&self) -> bool {
-        self.was_polled
+    /// Whether a file was at the path when it was opened.
+    pub(super) fn is_first(&self, file: FileIdentity) -> bool {
+        self.first == Some(file)
     }
 
     /// Its number.
@@ -121,19 +126,31 @@ impl FollowedPath {
     pub(super) fn read_copy(
         &mut self,
         path: &Path,
-        copy: FileAt,
+        at: FileAt,
         place: &ReadPlace,
         shared: &mut Shared,
     ) {
-        let in_copy = place.in_copy(copy.file, copy.length);
+        let in_copy = place.in_copy(at.file, at.length);
         // If too many files are open, the next search finds the copy again.
         let Some(mut copy) = LogFile::open_at(path, in_copy, shared) else { return };
+        self.note_copy(path, copy.file(), place.offset.min(at.length));
+        copy.hold_part(self.writer.progress());
         for file in self.current.iter_mut().chain(&mut self.retired) {
-            file.forget_truncated(place);
+            file.forget_truncated(place, self.writer.progress());
         }
         shared.set_reader(copy.identity(), self.number);
         copy.leave(shared);
         self.retired.push(copy);
+    }
+
+    /// Records that the source has the bytes of a copy up to an offset, so that another process does not
+    /// read them.
+    pub(super) fn note_copy(&self, path: &Path, copy: &File, offset: u64) {
+        if let Some((plain, sums)) = PlainFile::new(path, copy).zip(PlaceSums::of(copy, offset)) {
+            let starts = (self.writer.offset(), offset);
+            self.writer.progress().add_read_part(starts, &plain, sums);
+            self.writer.note_change();
+        }
     }
 
     /// Whether it has to be polled at every interval: more is expected soon, or something has to be

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::change_watcher::FileWatch;
@@ -11,8 +12,11 @@ use super::read_place::ReadPlace;
 use super::shared::{READ_BYTES, Shared};
 use crate::error::StopReason;
 use crate::file_identity::FileIdentity;
+use crate::file_parts::FileHandle;
 use crate::file_reads::read_at;
+use crate::place_sums::PlaceSums;
 use crate::plain_file::PlainFile;
+use crate::progress::SourceProgress;
 use crate::source::cri::is_cri;
 use crate::source::line_joiner::LineJoiner;
 use crate::source::stream_head::{HEAD_BYTES, is_packed};
@@ -30,7 +34,7 @@ const LINE_BYTES_MAX: usize = (1 << 20) + 2;
 /// line.
 #[derive(Debug)]
 pub(super) struct LogFile {
-    file: File,
+    file: Arc<File>,
     place: ReadPlace,
     /// The file, from which its lines can be read again; `None` if its lines are joined.
     plain: Option<PlainFile>,
@@ -95,7 +99,7 @@ impl LogFile {
             truncated: Vec::new(),
             is_packed: false,
             plain: PlainFile::new(path, &file),
-            file,
+            file: Arc::new(file),
             line: Vec::new(),
             last_change: now,
             last_read: now,
@@ -105,12 +109,9 @@ impl LogFile {
 
     /// Goes on at this position, which is after a line. `None` if the file does not reach it.
     pub(super) fn resume_at(self, position: u64) -> Option<Self> {
-        let known = position.min(ReadPlace::BEFORE_BYTES as u64);
-        let mut before = vec![0; known as usize];
-        let read = read_at(&self.file, &mut before, position - known).ok()?;
-        let place = ReadPlace::after(self.identity(), position, before);
+        let place = ReadPlace::in_file(self.identity(), &self.file, position)?;
         let head = read_head(&self.file, position);
-        (read as u64 == known).then_some(Self { place, head, ..self })
+        Some(Self { place, head, ..self })
     }
 
     /// Returns the identity of the file.
@@ -139,8 +140,29 @@ impl LogFile {
     }
 
     /// Forgets what it had before a truncation, up to which it was read to this place.
-    pub(super) fn forget_truncated(&mut self, place: &ReadPlace) {
+    pub(super) fn forget_truncated(&mut self, place: &ReadPlace, progress: &SourceProgress) {
+        let count = self.truncated.len();
         self.truncated.retain(|truncated| truncated.place != *place);
+        if let Some(plain) = self.plain.as_ref().filter(|_| self.truncated.len() < count) {
+            progress.forget_truncated(plain, place.offset);
+        }
+    }
+
+    /// The offset after its last whole line.
+    pub(super) fn lines_end(&self) -> u64 {
+        self.place.offset.saturating_sub(self.line.len() as u64)
+    }
+
+    /// Lets the bytes around the end of its part be found while it is open.
+    pub(super) fn hold_part(&self, progress: &SourceProgress) {
+        if let Some(plain) = &self.plain {
+            progress.set_file_handle(plain, self.handle());
+        }
+    }
+
+    fn handle(&self) -> FileHandle {
+        let known = PlaceSums::of_bytes(self.place.offset, self.place.before(), &self.head);
+        FileHandle::Open(Arc::downgrade(&self.file), known)
     }
 
     /// When it was last written, if that is known.
@@ -185,6 +207,12 @@ impl LogFile {
         shared: &mut Shared,
     ) -> Result<(), StopReason> {
         let ended = self.end_line(writer);
+        // Its name may be another one by now.
+        if let Some((plain, sums)) =
+            self.plain.as_ref().zip(PlaceSums::of(&self.file, self.place.offset))
+        {
+            writer.progress().set_file_handle(plain, FileHandle::Closed(sums));
+        }
         shared.leave(self.place);
         ended
     }
@@ -264,13 +292,14 @@ impl LogFile {
         let unread = shared.clock.elapsed().saturating_sub(self.last_read);
         writer.progress().note_truncation(unread);
         self.end_line(writer)?;
-        if let Some(plain) = &self.plain {
-            writer.progress().forget_parts(plain);
-        }
         if self.truncated.len() == TRUNCATIONS_MAX {
             self.truncated.remove(0);
         }
         let head = std::mem::take(&mut self.head);
+        if let Some(plain) = &self.plain {
+            let sums = PlaceSums::of_bytes(self.place.offset, self.place.before(), &head);
+            writer.progress().truncate_parts(plain, writer.offset(), sums);
+        }
         self.truncated.push(Truncated { head, place: self.place.clone() });
         self.place.restart();
         Ok(())
@@ -279,8 +308,8 @@ impl LogFile {
     /// Records that the next bytes of the source are those of the file, from the incomplete line on.
     fn begin_part(&self, writer: &SourceWriter) {
         if let Some(plain) = &self.plain {
-            let line_start = self.place.offset.saturating_sub(self.line.len() as u64);
-            writer.progress().add_part(writer.offset(), plain, line_start);
+            let file = (plain, self.handle());
+            writer.progress().add_part(writer.offset(), file, self.lines_end());
         }
     }
 

@@ -20,12 +20,17 @@ mod discovery;
 mod file_set;
 #[cfg(test)]
 mod folder_tests;
+mod follow_options;
 mod followed_path;
 mod log_file;
 mod newcomers;
 mod path_pattern;
 mod read_place;
+#[cfg(test)]
+mod restart_tests;
+mod restored;
 mod resume;
+mod seen_files;
 mod shared;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -37,12 +42,13 @@ use std::time::Duration;
 
 use weir_core::FormatChoice;
 
-use self::change_watcher::{ChangeWatcher, Changes};
+use self::change_watcher::Changes;
 pub use self::file_set::FileSet;
+pub use self::follow_options::FollowOptions;
 use self::followed_path::FollowedPath;
 use self::newcomers::Newcomers;
+use self::restored::{RestoredPlaces, Siblings};
 use self::shared::{FileAt, PathNumber, Shared};
-use crate::clock::{Clock, SystemClock};
 use crate::error::{Fault, ReadError, StopReason};
 use crate::file_identity::FileIdentity;
 use crate::source::rotated_set::is_numbered;
@@ -91,32 +97,22 @@ impl Follower {
 
     /// Opens a source for each path, whether there is a file yet or not.
     pub fn new(intake: &dyn Intake, paths: &[PathBuf], format: &FormatChoice) -> Self {
-        Self::with(intake, paths, format, Arc::new(SystemClock::default()), ChangeWatcher::new())
+        Self::with(intake, paths, format, FollowOptions::new())
     }
 
-    /// [`Self::new`] with a clock, which decides when files are polled and closed. Notifications of
-    /// the system are not used.
-    pub fn with_clock(
+    /// [`Self::new`] with options.
+    pub fn with(
         intake: &dyn Intake,
         paths: &[PathBuf],
         format: &FormatChoice,
-        clock: Arc<dyn Clock>,
+        options: FollowOptions,
     ) -> Self {
-        Self::with(intake, paths, format, clock, None)
-    }
-
-    fn with(
-        intake: &dyn Intake,
-        paths: &[PathBuf],
-        format: &FormatChoice,
-        clock: Arc<dyn Clock>,
-        watcher: Option<Arc<ChangeWatcher>>,
-    ) -> Self {
+        let FollowOptions { clock, watcher, sets, named, files_max, told } = options;
         let mut follower = Self {
             paths: BTreeMap::new(),
             next_number: 0,
             format: format.clone(),
-            newcomers: Newcomers::new(Vec::new(), HashSet::new()),
+            newcomers: Newcomers::new(sets, named),
             numbers: HashMap::new(),
             sets: HashMap::new(),
             shared: Shared::new(clock, watcher),
@@ -124,27 +120,47 @@ impl Follower {
             next: 0,
             has_missed_changes: false,
         };
+        follower.shared.files_max = files_max;
+        follower.newcomers.discovery.told = told;
         let directories: BTreeSet<&Path> = paths.iter().filter_map(|path| path.parent()).collect();
         directories.into_iter().for_each(|path| follower.shared.watch_directory(path));
-        for path in paths {
-            follower.add(intake, path);
-        }
+        follower.begin(intake, paths);
         follower
     }
 
-    /// Also follows the files of these sets that appear later. Paths that are not among the
-    /// `named` ones are left out when their files are gone.
-    pub fn with_sets(mut self, sets: Vec<FileSet>, named: HashSet<PathBuf>) -> Self {
-        self.newcomers = Newcomers::new(sets, named);
-        self
+    /// Opens a source for each path. Those that another process has read come first, because they may go
+    /// on with files that have other paths by now.
+    fn begin(&mut self, intake: &dyn Intake, paths: &[PathBuf]) {
+        let places = intake.restored_places();
+        let sources: HashSet<Arc<str>> = places.iter().map(|it| it.source.clone()).collect();
+        self.shared.restored = RestoredPlaces::new(places);
+        let own = paths.iter().filter(|path| !self.is_rotated_away(path)).collect::<Vec<_>>();
+        let is_restored = |path: &&PathBuf| sources.contains(&*path.to_string_lossy());
+        let (restored, others): (Vec<_>, Vec<_>) = own.into_iter().partition(is_restored);
+        let mut siblings = Siblings::default();
+        for path in restored {
+            self.add(intake, path, &mut siblings);
+        }
+        for path in others {
+            if !self.newcomers.finds(path) || !self.has_all(path) {
+                self.add(intake, path, &mut siblings);
+            }
+        }
     }
 
-    /// Keeps at most this many files open.
-    ///
-    /// [`paths_max`](Self::paths_max) of them are for files at their paths.
-    pub fn with_files_max(mut self, files_max: usize) -> Self {
-        self.shared.files_max = files_max;
-        self
+    /// Whether the file at a path has only lines that another process has read under the name of
+    /// another source. If it grows, the search finds it.
+    fn is_rotated_away(&mut self, path: &Path) -> bool {
+        let Some(at) = FileAt::path(path) else { return false };
+        let source = self.shared.recall_source(path, at.file);
+        self.newcomers.finds(path)
+            && source.is_some_and(|source| *source != *path.to_string_lossy())
+            && self.shared.has_all(at)
+    }
+
+    /// Whether nothing of the file at a path has to be read.
+    fn has_all(&self, path: &Path) -> bool {
+        FileAt::path(path).is_some_and(|at| self.shared.has_all(at))
     }
 
     /// Returns how many paths are followed if so many files may be open. The others are those of
@@ -154,7 +170,7 @@ impl Follower {
     }
 
     /// Opens a source for a path. Returns its number.
-    fn add(&mut self, intake: &dyn Intake, path: &Path) -> PathNumber {
+    fn add(&mut self, intake: &dyn Intake, path: &Path, siblings: &mut Siblings) -> PathNumber {
         let options = SourceOptions::new(&path.to_string_lossy(), self.format.clone());
         let options = options.clock(self.shared.clock.clone());
         let number = self.next_number;
@@ -162,7 +178,7 @@ impl Follower {
         let writer = intake.open(options.watch_drift().keep());
         let mut followed = FollowedPath::new(number, path.to_owned(), writer);
         self.sets.entry(followed.rotated_set.clone()).or_default().insert(number);
-        followed.resume(&mut self.shared);
+        followed.resume(siblings, &mut self.shared);
         self.paths.insert(number, followed);
         self.numbers.insert(path.to_owned(), number);
         self.busy.insert(number);
@@ -266,6 +282,9 @@ impl Follower {
         };
         path.has_unread = false;
         let at = FileAt::path(&path.path);
+        if let Some(at) = at {
+            self.shared.recall(&path.path, at.file);
+        }
         let here = at.filter(|at| self.may_read(number, *at)).map(|at| at.file);
         self.paths.get_mut(&number).is_some_and(|path| read(path, here, &mut self.shared))
     }
@@ -282,7 +301,7 @@ impl Follower {
             return false;
         }
         // A file that was there at first is read, whatever others have.
-        if !path.was_polled() {
+        if path.is_first(at.file) {
             return true;
         }
         let path = path.path.clone();
@@ -299,8 +318,9 @@ impl Follower {
         let known_max = 2 * self.paths.len() + KNOWN_SPARE;
         if self.newcomers.discovery.is_empty() && self.shared.known_count() > known_max {
             let paths = self.paths.values();
-            let here = paths.filter_map(|path| FileIdentity::at(&path.path)).collect();
-            self.shared.retain_known(&here);
+            let here: HashSet<FileIdentity> =
+                paths.filter_map(|path| FileIdentity::at(&path.path)).collect();
+            self.shared.retain_known(|file| here.contains(&file));
         }
     }
 
@@ -345,7 +365,8 @@ mod tests {
 
     use weir_core::FormatChoice;
 
-    use super::{ChangeWatcher, Follower};
+    use super::change_watcher::ChangeWatcher;
+    use super::{FollowOptions, Follower};
     use crate::clock::{Clock, ManualClock};
     use crate::pipeline::{DataSet, Pipeline, PipelineOptions, Retention};
     use crate::progress::SourceSnapshot;
@@ -370,8 +391,8 @@ mod tests {
             let pipeline = Pipeline::start(&options, data.clone());
             let paths = std::slice::from_ref(&path);
             let clock = Arc::new(ManualClock::default());
-            let mut follower =
-                Follower::with(&pipeline, paths, &FormatChoice::Detect, clock.clone(), watcher);
+            let options = FollowOptions::new().with_clock(clock.clone()).with_watcher(watcher);
+            let mut follower = Follower::with(&pipeline, paths, &FormatChoice::Detect, options);
             while follower.poll() {}
             Self { path, file, follower, clock, pipeline, data }
         }

@@ -10,6 +10,7 @@ use super::discovery::{Discovery, Findings};
 use super::file_set::FileSet;
 use super::followed_path::FollowedPath;
 use super::log_file::open;
+use super::restored::Siblings;
 use super::shared::{FileAt, PathNumber};
 use crate::error::Fault;
 use crate::source::rotated_set::rotated_set;
@@ -197,7 +198,7 @@ impl Follower {
             return self.newcomers.note(path, sentence);
         }
         self.newcomers.note(path, "has appeared and is followed");
-        let number = self.add(intake, path);
+        let number = self.add(intake, path, &mut Siblings::default());
         self.visit(number, FollowedPath::read);
     }
 
@@ -248,6 +249,7 @@ impl Follower {
             match path.likeness(&file) {
                 None => continue,
                 Some(Likeness::SoFar(place)) => {
+                    path.note_copy(copy, &file, place.offset.min(at.length));
                     self.shared.note_copy(place.in_copy(at.file, at.length));
                 }
                 Some(Likeness::Beyond(place)) => {

@@ -1,6 +1,9 @@
 //! How far a file was read.
 
+use std::fs::File;
+
 use crate::file_identity::FileIdentity;
+use crate::file_reads::read_at;
 
 /// The place up to which a file was read. Reading goes on there if the bytes before the place are
 /// still the same; otherwise the file was written again.
@@ -24,8 +27,16 @@ impl ReadPlace {
     }
 
     /// After these bytes of the file, the last of those that were read.
-    pub(super) fn after(file: FileIdentity, offset: u64, before: Vec<u8>) -> Self {
+    fn after(file: FileIdentity, offset: u64, before: Vec<u8>) -> Self {
         Self { file, offset, before }
+    }
+
+    /// At this offset of a file. `None` if the file does not reach it.
+    pub(super) fn in_file(identity: FileIdentity, file: &File, offset: u64) -> Option<Self> {
+        let known = offset.min(Self::BEFORE_BYTES as u64);
+        let mut before = vec![0; known as usize];
+        let read = read_at(file, &mut before, offset - known).ok()?;
+        (read as u64 == known).then(|| Self::after(identity, offset, before))
     }
 
     /// The same place in a copy of the file that has this many bytes, or the end of the copy.

@@ -1,12 +1,13 @@
 //! What the followed paths share.
 
-use std::collections::{HashMap, HashSet};
-use std::fs::{self, Metadata};
+use std::collections::HashMap;
+use std::fs::{self, File, Metadata};
 use std::path::Path;
 use std::sync::Arc;
 
 use super::change_watcher::{ChangeWatcher, FileWatch};
 use super::read_place::ReadPlace;
+use super::restored::RestoredPlaces;
 use crate::clock::Clock;
 use crate::file_identity::FileIdentity;
 
@@ -30,6 +31,8 @@ pub(super) struct Shared {
     pub(super) undetected: usize,
     /// The files whose lines are known although no path reads them.
     known: HashMap<FileIdentity, KnownFile>,
+    /// The places of another process, in files that are not found yet.
+    pub(super) restored: RestoredPlaces,
     /// The most files that are open at a time.
     pub(super) files_max: usize,
 }
@@ -82,6 +85,7 @@ impl Shared {
             readers: HashMap::new(),
             undetected: 0,
             known: HashMap::new(),
+            restored: RestoredPlaces::default(),
             files_max: usize::MAX,
         }
     }
@@ -100,6 +104,13 @@ impl Shared {
     pub(super) fn leave(&mut self, place: ReadPlace) {
         self.readers.remove(&place.file);
         self.note_known(KnownFile { place, is_copy: false });
+    }
+
+    /// Notes that a file was read up to this offset, whose bytes there are those that were read.
+    pub(super) fn leave_at(&mut self, identity: FileIdentity, file: &File, offset: u64) {
+        if let Some(place) = ReadPlace::in_file(identity, file, offset) {
+            self.leave(place);
+        }
     }
 
     /// Notes that a file has the bytes of another one up to a place.
@@ -128,6 +139,11 @@ impl Shared {
         self.readers.contains_key(&at.file) || place == Some(at.length)
     }
 
+    /// Whether more of a file is known than up to this offset.
+    pub(super) fn has_beyond(&self, file: FileIdentity, offset: u64) -> bool {
+        self.known.get(&file).is_some_and(|known| known.place.offset > offset)
+    }
+
     /// Whether a path has read a file before that no path reads now.
     pub(super) fn has_read(&self, file: FileIdentity) -> bool {
         self.known.get(&file).is_some_and(|known| !known.is_copy)
@@ -138,10 +154,9 @@ impl Shared {
         self.known.contains_key(&file)
     }
 
-    /// Forgets the known files that are not among these. Another file may get the inode of one that
-    /// is gone.
-    pub(super) fn retain_known(&mut self, seen: &HashSet<FileIdentity>) {
-        self.known.retain(|file, _| seen.contains(file));
+    /// Forgets the other known files. Another file may get the inode of one that is gone.
+    pub(super) fn retain_known(&mut self, is_there: impl Fn(FileIdentity) -> bool) {
+        self.known.retain(|file, _| is_there(*file));
     }
 
     /// Whether no other file can be opened.
@@ -160,7 +175,7 @@ impl Shared {
     }
 
     /// Watches an open file, even if it is renamed; `None` if that is not possible.
-    pub(super) fn watch(&self, file: &std::fs::File, identity: FileIdentity) -> Option<FileWatch> {
+    pub(super) fn watch(&self, file: &File, identity: FileIdentity) -> Option<FileWatch> {
         self.watcher.as_ref()?.watch(file, identity)
     }
 

@@ -1,0 +1,288 @@
+//! A followed folder whose process ends and starts again, while its files are rotated in every way,
+//! against a count of what was written.
+
+use std::fs::{self, File, OpenOptions};
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use super::FileSet;
+use super::folder_tests::{Folder, Random, SECOND, count, new_path};
+use crate::pipeline::{DataSet, Retention};
+use crate::state::State;
+
+/// A followed folder, of which the state is kept.
+struct KeptFolder {
+    folder: Folder,
+    kept_at: PathBuf,
+    state: Option<State>,
+}
+
+impl KeptFolder {
+    fn new(name: &str) -> Self {
+        Self::start(new_path(name), new_path("state"))
+    }
+
+    fn start(path: PathBuf, kept_at: PathBuf) -> Self {
+        let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
+        let fail = |error| panic!("{error}");
+        let (state, notes) = State::open(&kept_at, data.clone(), fail).expect("a folder");
+        assert_eq!(notes, [""; 0]);
+        let set = FileSet::of(&path).expect("a folder");
+        let (paths, _) = set.newest_files(usize::MAX);
+        let folder = Folder::of_data(path, set, usize::MAX, (data, &paths));
+        Self { folder, kept_at, state: Some(state) }
+    }
+
+    /// Waits until all lines are read and counted.
+    fn read_all(&mut self) {
+        self.folder.settle();
+        let lines = || self.folder.data.sources().iter().map(|it| it.snapshot().lines).sum::<u64>();
+        while lines() < self.folder.written {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Ends the process as it is: what is not in the state is lost. Another one starts after `meanwhile`.
+    fn restart(mut self, meanwhile: impl FnOnce(&mut Folder)) -> Self {
+        drop(self.state.take());
+        meanwhile(&mut self.folder);
+        let (path, written) = (self.folder.path.clone(), self.folder.written);
+        drop(self.folder);
+        let mut next = Self::start(path, self.kept_at);
+        next.folder.written = written;
+        next
+    }
+
+    /// Ends following, and checks that each line was read once. So does a process that starts then.
+    fn end(mut self) -> Vec<(String, u64)> {
+        for _ in 0..2 {
+            self.read_all();
+            self = self.restart(|_| ());
+        }
+        drop(self.state.take());
+        fs::remove_dir_all(&self.kept_at).expect("it is there");
+        self.folder.end()
+    }
+}
+
+fn truncate(folder: &Folder, name: &str) {
+    let log = OpenOptions::new().write(true).truncate(true).open(folder.at(name));
+    drop(log.expect("the log"));
+}
+
+fn rename(folder: &Folder, from: &str, to: &str) {
+    fs::rename(folder.at(from), folder.at(to)).expect("a rotation");
+}
+
+/// Lets a file be one that nothing more is expected of.
+fn age(folder: &Folder, name: &str) {
+    let time = SystemTime::now() - Duration::from_secs(3_600);
+    File::options()
+        .write(true)
+        .open(folder.at(name))
+        .and_then(|it| it.set_modified(time))
+        .expect("it");
+}
+
+#[test]
+fn a_log_that_was_renamed_while_it_was_followed_is_known_by_its_new_name() {
+    for is_closed in [false, true] {
+        let mut kept = KeptFolder::new("renamed");
+        kept.folder.append("access.log", 3);
+        kept.read_all();
+        rename(&kept.folder, "access.log", "access.log-20251217");
+        kept.folder.append("access.log", 2);
+        kept.read_all();
+        if is_closed {
+            kept.folder.step(Duration::from_secs(70));
+            kept.folder.settle();
+            rename(&kept.folder, "access.log-20251217", "access.log-20251217.old");
+            age(&kept.folder, "access.log-20251217.old");
+        }
+        let mut kept = kept.restart(|_| ());
+        kept.folder.append("access.log", 4);
+        let sources = kept.end();
+        assert_eq!(count(&sources, "access.log"), [9], "{sources:?}");
+        assert_eq!(sources.len(), 1, "{sources:?}");
+    }
+}
+
+#[test]
+fn what_a_copy_has_that_was_made_while_no_process_ran_is_read() {
+    let mut kept = KeptFolder::new("copied-down");
+    kept.folder.append("access.log", 30);
+    kept.read_all();
+    let mut kept = kept.restart(|folder| {
+        folder.append("access.log", 2);
+        fs::copy(folder.at("access.log"), folder.at("access.log.1")).expect("a copy");
+        truncate(folder, "access.log");
+        folder.append("access.log", 40);
+    });
+    kept.folder.append("access.log", 1);
+    let sources = kept.end();
+    assert_eq!(count(&sources, "access.log"), [73], "{sources:?}");
+    assert_eq!(sources.len(), 1, "{sources:?}");
+}
+
+#[test]
+fn a_copy_that_was_made_while_it_was_followed_is_known() {
+    for is_seen in [false, true] {
+        let mut kept = KeptFolder::new("copied-up");
+        kept.folder.append("access.log", 30);
+        kept.read_all();
+        kept.folder.append("access.log", 2);
+        fs::copy(kept.folder.at("access.log"), kept.folder.at("access.log.1")).expect("a copy");
+        if is_seen {
+            kept.folder.settle();
+        }
+        truncate(&kept.folder, "access.log");
+        kept.folder.append("access.log", 5);
+        if is_seen {
+            kept.folder.settle();
+        } else {
+            // The log alone.
+            while kept.folder.follower.poll() {}
+        }
+        // A line that was in the copy alone is not counted yet.
+        let lines = || kept.folder.data.sources().iter().map(|it| it.snapshot().lines).sum::<u64>();
+        while lines() < 35 {
+            kept.folder.follower.poll();
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let mut kept = kept.restart(|_| ());
+        kept.folder.append("access.log", 1);
+        let sources = kept.end();
+        assert_eq!(count(&sources, "access.log"), [38], "{sources:?}");
+    }
+}
+
+#[test]
+fn a_rotated_log_without_a_new_file_is_known() {
+    for late in [0, 2] {
+        let mut kept = KeptFolder::new("no-new-file");
+        kept.folder.append("access.log", 3);
+        kept.read_all();
+        let mut kept = kept.restart(|folder| {
+            rename(folder, "access.log", "access.log.1");
+            folder.append("access.log.1", late);
+            if late == 0 {
+                age(folder, "access.log.1");
+            }
+        });
+        kept.folder.settle();
+        kept.folder.append("access.log", 4);
+        kept.read_all();
+        let sources = kept.end();
+        assert_eq!(count(&sources, "access.log"), [7], "{sources:?}");
+    }
+}
+
+#[test]
+fn a_source_that_began_again_goes_on_with_its_last_file() {
+    let mut kept = KeptFolder::new("again");
+    kept.folder.append("a.log", 3);
+    kept.folder.append("b.log", 3);
+    kept.read_all();
+    fs::remove_file(kept.folder.at("a.log")).expect("it is there");
+    for wait in [1, 61, 2, 11] {
+        kept.folder.step(Duration::from_secs(wait));
+    }
+    kept.folder.append("a.log", 2);
+    kept.read_all();
+    let mut kept = kept.restart(|_| ());
+    kept.folder.append("a.log", 1);
+    assert_eq!(count(&kept.end(), "a.log"), [3, 3]);
+}
+
+/// A log whose writer keeps its file open.
+struct Log {
+    name: String,
+    file: File,
+    /// The number of old files.
+    rotated: u64,
+    is_dated: bool,
+}
+
+impl Log {
+    /// The name of the next old file. The others are renamed if need be.
+    fn old_name(&mut self, folder: &Folder) -> PathBuf {
+        self.rotated += 1;
+        if self.is_dated {
+            return folder.at(&format!("{}-2025{:04}", self.name, 1_000 + self.rotated));
+        }
+        for number in (1..self.rotated).rev() {
+            let at = |number| folder.at(&format!("{}.{number}", self.name));
+            fs::rename(at(number), at(number + 1)).expect("a rotation");
+        }
+        folder.at(&format!("{}.1", self.name))
+    }
+
+    /// Changes the log. `step` lets time pass.
+    fn change(&mut self, folder: &mut Folder, random: &mut Random, step: fn(&mut Folder, u64)) {
+        let path = folder.at(&self.name);
+        match random.below(8) {
+            0 => {
+                let old = self.old_name(folder);
+                fs::rename(&path, &old).expect("a rotation");
+                // The writer opens the new file late.
+                folder.write(&mut self.file, random.below(3));
+                step(folder, random.below(2_000));
+                folder.write(&mut self.file, random.below(3));
+                self.file = folder.open(&self.name);
+            }
+            1 => {
+                folder.write(&mut self.file, random.below(3));
+                let old = self.old_name(folder);
+                fs::copy(&path, &old).expect("a copy");
+                step(folder, random.below(2_000));
+                self.file.set_len(0).expect("it can be truncated");
+                step(folder, random.below(2_000));
+            }
+            _ => folder.write(&mut self.file, 1 + random.below(5)),
+        }
+    }
+}
+
+fn wait(folder: &mut Folder, time_ms: u64) {
+    if time_ms.is_multiple_of(2) {
+        folder.step(Duration::from_millis(time_ms));
+    }
+}
+
+#[test]
+fn restarts_at_random_moments_neither_lose_nor_double_lines() {
+    let seeds: u64 = std::env::var("WEIR_SEEDS").ok().and_then(|it| it.parse().ok()).unwrap_or(10);
+    for seed in 0..seeds {
+        let mut random = Random(seed);
+        let mut kept = KeptFolder::new("restarts");
+        let mut logs: Vec<Log> = Vec::new();
+        for _ in 0..40 {
+            if logs.is_empty() || random.below(15) == 0 {
+                let name = format!("host{}x.log", logs.len());
+                let mut file = kept.folder.open(&name);
+                kept.folder.write(&mut file, random.below(3));
+                logs.push(Log { name, file, rotated: 0, is_dated: random.below(2) == 0 });
+            }
+            let at = random.below(logs.len() as u64) as usize;
+            logs[at].change(&mut kept.folder, &mut random, wait);
+            match random.below(10) {
+                0 => {
+                    kept.folder.step(SECOND);
+                    kept.folder.step(Duration::from_secs(61));
+                }
+                1 => {}
+                2 | 3 => {
+                    kept = kept.restart(|folder| {
+                        for _ in 0..random.below(4) {
+                            let at = random.below(logs.len() as u64) as usize;
+                            logs[at].change(folder, &mut random, |_, _| ());
+                        }
+                    });
+                }
+                _ => kept.folder.step(Duration::from_millis(random.below(1_500))),
+            }
+        }
+        println!("seed {seed}");
+        kept.end();
+    }
+}
