@@ -13,6 +13,7 @@ mod config;
 mod count;
 mod crowdsec;
 mod derived;
+mod derived_oracle;
 mod duckdb;
 mod escapes;
 mod export;
