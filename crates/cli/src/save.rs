@@ -8,7 +8,7 @@ use weir_ingest::{DataSet, Input, Pipeline, Retention};
 
 use crate::display::{bytes, safe, separated};
 use crate::messages::say_all;
-use crate::options::ReadArguments;
+use crate::options::{AnonymizeArguments, ReadArguments};
 use crate::outcome::{Exit, Failure, say};
 use crate::output_file::{OutputFile, refuse_input};
 use crate::report::truncated;
@@ -31,6 +31,9 @@ pub(crate) struct SaveArguments {
     /// and it is not a terminal
     #[arg(value_name = "LOG")]
     files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    anonymize: AnonymizeArguments,
 
     #[command(flatten)]
     read: ReadArguments,
@@ -74,7 +77,7 @@ pub(crate) fn run(arguments: &SaveArguments) -> Result<Exit, Failure> {
             safe(&saved.to_string_lossy())
         )));
     }
-    let format = arguments.read.format_choice()?;
+    let format = arguments.anonymize.hiding(arguments.read.format_choice()?);
     let (inputs, mut complaints) = sources::find(&inputs, &format);
     refuse_input("save", output, &inputs)?;
     // A full disk or a folder without permission is found before the logs are read.

@@ -137,8 +137,8 @@ pub use schema::{Column, ColumnId, RecordKind, Schema};
 pub use similar_name::nearest_name;
 pub use snapshot::{LogSource, ReadCounts, SegmentList, Snapshot, SnapshotSegment, Snapshots};
 pub use value::{
-    AddressBlock, Date, QuantityError, QuantityProblem, STATUS_CLASS, STATUS_CLASSES, Timestamp,
-    Zone, common_spelling, format_duration, format_rfc3339, parse_duration_ns,
+    AddressBlock, AddressMask, Date, QuantityError, QuantityProblem, STATUS_CLASS, STATUS_CLASSES,
+    Timestamp, Zone, common_spelling, format_duration, format_rfc3339, parse_duration_ns,
     parse_go_duration_ns, parse_rfc3339, parse_size, push_decimal, push_seconds, status_class,
 };
 pub use values::{

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::options::{KindArgument, OutputArguments};
+use crate::options::{AnonymizeArguments, KindArgument, OutputArguments};
 use crate::scan::LogArguments;
 
 /// Count lines, or requests by the values of fields
@@ -32,6 +32,9 @@ pub(crate) struct CountArguments {
     /// machine, the container or `ulimit -v` allows beyond 64MiB, at most 4GiB]
     #[arg(long, value_name = "SIZE", requires = "by")]
     pub(crate) memory: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) anonymize: AnonymizeArguments,
 
     #[command(flatten)]
     pub(crate) logs: LogArguments,

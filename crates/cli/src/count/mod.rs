@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
         return Err(Failure::new(format_args!("--by: name {FIELDS_MAX} fields at most")));
     }
     let output = arguments.output.kind();
-    let format = arguments.logs.format_choice()?;
+    let format = arguments.anonymize.hiding(arguments.logs.format_choice()?);
     let (mut inputs, complaints) = sources::find(&inputs, &format);
     let zone = arguments.logs.zone()?;
     let conditions = Conditions::parse(&arguments.logs, zone.as_ref(), &mut inputs, &format)?;

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use weir_query::ExportFormat;
 
 use crate::display::safe;
-use crate::options::KindArgument;
+use crate::options::{AnonymizeArguments, KindArgument};
 use crate::outcome::Failure;
 use crate::scan::LogArguments;
 
@@ -32,6 +32,9 @@ pub(crate) struct ExportArguments {
     /// `other_fields` has what no other column has
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) columns: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) anonymize: AnonymizeArguments,
 
     #[command(flatten)]
     pub(crate) logs: LogArguments,

@@ -43,7 +43,12 @@ const OUTPUT_BYTES: usize = 64 << 10;
 pub(crate) fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     let form = arguments.form()?;
     let inputs = inputs_of(&arguments.logs.files)?;
-    let choice = arguments.logs.format_choice()?;
+    if form == Form::Lines && arguments.anonymize.is_on() {
+        return Err(Failure::new(
+            "--anonymize: --to lines copies the lines as they are; write --to csv, or another form",
+        ));
+    }
+    let choice = arguments.anonymize.hiding(arguments.logs.format_choice()?);
     let (mut inputs, mut complaints) = sources::find(&inputs, &choice);
     let mut output = if arguments.is_stdout() {
         let (others, same) = sources::without_output(inputs);

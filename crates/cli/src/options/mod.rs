@@ -1,6 +1,7 @@
 //! Arguments that several commands share, and the values of options, parsed from their text.
 
 mod admin;
+mod anonymize;
 mod derived;
 mod format;
 mod geography;
@@ -16,6 +17,7 @@ mod read;
 mod token_file;
 
 pub(crate) use admin::AdminArguments;
+pub(crate) use anonymize::AnonymizeArguments;
 pub(crate) use derived::{DerivedArguments, words};
 pub(crate) use format::FormatArguments;
 pub(crate) use keep::{FeedWindow, KeepArguments, StateArguments};

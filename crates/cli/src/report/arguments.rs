@@ -7,7 +7,8 @@ use weir_core::AddressBlock;
 use weir_view::{BlocksQuestion, Measure};
 
 use crate::options::{
-    KindArgument, OutputArguments, PeriodArguments, ReadArguments, parse_duration,
+    AnonymizeArguments, KindArgument, OutputArguments, PeriodArguments, ReadArguments,
+    parse_duration,
 };
 use crate::scan::LogArguments;
 
@@ -96,6 +97,9 @@ pub(crate) struct ReportArguments {
     pub(crate) stack: String,
 
     #[command(flatten)]
+    pub(crate) anonymize: AnonymizeArguments,
+
+    #[command(flatten)]
     pub(crate) read: ReadArguments,
 
     /// The networks whose clients are good.
@@ -130,6 +134,7 @@ impl ReportArguments {
             top,
             buckets: None,
             stack: "status_class".to_owned(),
+            anonymize: AnonymizeArguments::default(),
             read: logs.read_arguments(memory),
             good_networks,
         }

@@ -8,6 +8,7 @@ use weir_ingest::{
 };
 
 use super::ReportArguments;
+use crate::display::safe;
 use crate::outcome::Failure;
 use crate::sources::{self, Complaint};
 use crate::terminal::Progress;
@@ -32,6 +33,13 @@ impl Records {
     ) -> Result<(Self, Vec<Complaint>), Failure> {
         let format = arguments.read.format_choice()?;
         if let Some(path) = saved::among(inputs)? {
+            if arguments.anonymize.is_on() {
+                return Err(Failure::new(format_args!(
+                    "--anonymize: {} is a saved data set, which has its addresses already; make it with \
+                     weir save --anonymize",
+                    safe(&path.to_string_lossy())
+                )));
+            }
             let options = arguments.read.pipeline_options(Retention::Segments)?;
             return Ok((Self::Saved(saved::open(&path, options.memory_bytes_max)?), Vec::new()));
         }

@@ -29,6 +29,7 @@ use super::program::wrapper::Wrapper;
 use crate::derived::DerivedPart;
 use crate::field::Field;
 use crate::schema::RecordKind;
+use crate::value::AddressMask;
 
 /// A compiled log format: its name, its fields, and the program that reads its lines.
 ///
@@ -242,6 +243,11 @@ impl Format {
     /// The options of [`Self::with_line_options`].
     pub fn line_options(&self) -> Option<&Arc<LineOptions>> {
         self.options.as_ref()
+    }
+
+    /// What of the addresses in all values is hidden.
+    pub(crate) fn address_mask(&self) -> Option<AddressMask> {
+        self.options.as_ref()?.mask
     }
 
     /// Where the client comes from, and the choice, if there is one.

@@ -17,14 +17,14 @@ use std::sync::Arc;
 
 use super::derived_columns::{DerivedColumn, derived_columns};
 use super::left_lines::LeftLines;
-use super::read_block::{Columns, ReadBlock};
+use super::read_block::{Columns, ReadBlock, UnparsedLine};
 use super::target_columns::{self, TargetColumns};
 use super::text_column::TextColumn;
 use super::unwrapped::UnwrappedBlock;
 use crate::block::{Block, BlockLimits};
 use crate::column::Segment;
 use crate::field::Field;
-use crate::format::{Format, LineParser, Mismatch, PackedRecords, unparsed_reason};
+use crate::format::{Format, LineParser, Mismatch, PackedRecords};
 use crate::line::{IndexedLine, Line, Lines, StructuralIndex};
 use crate::record::Record;
 use crate::schema::RecordKind;
@@ -357,8 +357,10 @@ impl BlockReader {
                         left.push(line.start, read.lines - 1, mismatch);
                     }
                     _ => {
-                        let reason = || unparsed_reason(&self.parser, line.bytes, mismatch);
-                        read.push_unparsed(line, reason);
+                        let parser = &self.parser;
+                        read.push_unparsed(|number| {
+                            UnparsedLine::new(parser, number, line.bytes, mismatch)
+                        });
                     }
                 },
             }

@@ -4,12 +4,14 @@
 //! which the block may refer to. They hold nothing of the block itself: its buffer can be used
 //! again as soon as it is read.
 
+use std::borrow::Cow;
+
 use super::target_columns::TargetIds;
 use super::text_column::LateId;
 use crate::block::Block;
 use crate::column::{Numbers, Times};
 use crate::field::Field;
-use crate::line::Line;
+use crate::format::{LineParser, Mismatch, unparsed_reason};
 use crate::record::Record;
 use crate::values::InFlightGuard;
 
@@ -151,10 +153,19 @@ impl UnparsedLine {
     /// The largest number of samples per block, about what fits on a screen.
     pub const PER_BLOCK_MAX: usize = 8;
 
-    /// A sample of line number `line` of a block.
-    pub(super) fn new(line: u64, bytes: &[u8], at: usize, reason: String) -> Self {
-        let text = bytes[..bytes.len().min(Self::BYTES_MAX)].to_vec();
-        Self { line, at, reason, text }
+    /// A sample of a line of a block, which does not match. If the format hides addresses, they are
+    /// hidden in it too.
+    pub(super) fn new(parser: &LineParser, number: u64, bytes: &[u8], mismatch: Mismatch) -> Self {
+        let (mut at, mut reason) = unparsed_reason(parser, bytes, mismatch);
+        let mut text = Cow::Borrowed(bytes);
+        if let Some(mask) = parser.format().address_mask() {
+            // A line that is cut could end with a part of an address, so it is cut afterwards.
+            text = mask.hide(bytes);
+            at = mask.hide(&bytes[..at.min(bytes.len())]).len();
+            reason = String::from_utf8_lossy(&mask.hide(reason.as_bytes())).into_owned();
+        }
+        let text = text[..text.len().min(Self::BYTES_MAX)].to_vec();
+        Self { line: number, at, reason, text }
     }
 }
 
@@ -218,11 +229,10 @@ impl ReadBlock {
 
     /// Counts the line that was read last as unparsed, and keeps a sample if there is room.
     #[cold]
-    pub(super) fn push_unparsed(&mut self, line: Line<'_>, reason: impl Fn() -> (usize, String)) {
+    pub(super) fn push_unparsed(&mut self, sample: impl FnOnce(u64) -> UnparsedLine) {
         self.unparsed_lines += 1;
         if !self.has_samples_enough() {
-            let (at, reason) = reason();
-            self.samples.push(UnparsedLine::new(self.lines - 1, line.bytes, at, reason));
+            self.samples.push(sample(self.lines - 1));
         }
     }
 

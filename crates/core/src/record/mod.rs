@@ -253,6 +253,14 @@ impl<'a> Record<'a> {
         }
     }
 
+    /// Replaces every text of the record.
+    pub(crate) fn replace_texts(&mut self, mut replace: impl FnMut(&'a [u8]) -> Option<&'a [u8]>) {
+        let texts = self.text.iter_mut().chain(&mut self.extra);
+        for text in texts.chain(std::iter::once(&mut self.target)) {
+            *text = text.and_then(&mut replace);
+        }
+    }
+
     /// Sets the format's own field `index`, or makes it absent.
     pub(crate) fn put_extra(&mut self, index: usize, value: Option<&'a [u8]>) {
         if let Some(extra) = self.extra.get_mut(index) {

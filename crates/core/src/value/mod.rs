@@ -45,6 +45,7 @@
 //! A value outside its range is not read, like any other text of the wrong form.
 
 mod address;
+mod address_mask;
 mod calendar;
 mod clf;
 mod decimal;
@@ -63,6 +64,7 @@ mod zone;
 
 pub use address::AddressBlock;
 pub use address::common_spelling;
+pub use address_mask::AddressMask;
 pub use calendar::Date;
 pub use decimal::{push_decimal, push_seconds};
 pub use duration::parse_go_duration_ns;

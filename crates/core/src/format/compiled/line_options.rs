@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Format;
 use super::client_choice::ClientChoice;
 use crate::derived::DerivedField;
+use crate::value::AddressMask;
 
 /// Options of all lines, whatever their format.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,6 +16,9 @@ pub struct LineOptions {
     pub year: Option<i32>,
     /// Fields that formats get in addition, as far as they have what these are derived from.
     pub derived: Vec<DerivedField>,
+    /// What of the addresses in all values is hidden. It is hidden before a value is kept, compared
+    /// or counted.
+    pub mask: Option<AddressMask>,
 }
 
 /// Gives a format the options of all lines, if there are some and it has not got them.

@@ -92,11 +92,10 @@ impl LineParser {
         parser.state.keeps_target = format.has_request_target();
         let is_bare =
             format.wrapper().is_none() && format.head().is_none() && format.envelopes().is_empty();
+        // The usual lines have their clients in their place, and their values as they are.
+        let has_usual_values = format.client_rule().is_none() && format.address_mask().is_none();
         parser.fast_path = match format.program() {
-            // The usual lines have their clients in their place.
-            Program::Line(program) if is_bare && format.client_rule().is_none() => {
-                QuotedLine::of(program)
-            }
+            Program::Line(program) if is_bare && has_usual_values => QuotedLine::of(program),
             _ => None,
         };
         parser
@@ -159,17 +158,18 @@ impl LineParser {
     }
 
     /// The buffer for the decoded values of lines that have `bytes` bytes together. Only JSON has
-    /// such values, those of an object in another one twice.
+    /// such values, those of an object in another one twice, and lines whose addresses are hidden:
+    /// a byte of a request line may be in three values.
     pub(crate) fn decode_buffer<'a>(
         &self,
         memory: &'a mut Vec<u8>,
         bytes: usize,
     ) -> DecodeBuffer<'a> {
-        let envelopes = self.format.envelopes().len();
-        match self.format.program() {
-            Program::Json(_) => DecodeBuffer::with_room(memory, bytes * (envelopes + 1)),
-            _ if envelopes > 0 => DecodeBuffer::with_room(memory, bytes * envelopes),
-            _ => DecodeBuffer::default(),
+        let is_json = matches!(self.format.program(), Program::Json(_));
+        let hidden = if self.format.address_mask().is_some() { 3 } else { 0 };
+        match self.format.envelopes().len() + usize::from(is_json) + hidden {
+            0 => DecodeBuffer::default(),
+            times => DecodeBuffer::with_room(memory, bytes * times),
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::derived::DerivedField;
 use crate::format::compiled::line_options::LineOptions;
 use crate::format::compiled::{Format, YearReference};
+use crate::value::AddressMask;
 
 /// How the format of a source is chosen.
 ///
@@ -62,8 +63,35 @@ impl FormatChoice {
         if fields.is_empty() {
             return self;
         }
+        self.with_options(|options| options.derived.extend(fields))
+    }
+
+    /// The same choice, whose formats hide the addresses in all values.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use weir_core::{AddressMask, Field, Format, FormatChoice, LineOutcome, LogReader};
+    ///
+    /// let format = FormatChoice::Forced(Arc::new(Format::parse("$remote_addr $request_uri")?));
+    /// let choice = format.hiding(AddressMask::of_level(1).unwrap());
+    /// let FormatChoice::Forced(format) = choice else { panic!("it was forced") };
+    /// LogReader::new(format).read(b"192.0.2.77 /?ip=192.0.2.78", |_, outcome| {
+    ///     let LineOutcome::Record(record) = outcome else { panic!("a record") };
+    ///     assert_eq!(record.text(Field::Client), Some(&b"192.0.2.0"[..]));
+    ///     assert_eq!(record.text(Field::Query), Some(&b"ip=192.0.2.0"[..]));
+    /// });
+    /// # Ok::<(), weir_core::FormatError>(())
+    /// ```
+    #[must_use]
+    pub fn hiding(self, mask: AddressMask) -> Self {
+        self.with_options(|options| options.mask = Some(mask))
+    }
+
+    fn with_options(self, edit: impl FnOnce(&mut LineOptions)) -> Self {
         let mut options = self.line_options().map(Arc::unwrap_or_clone).unwrap_or_default();
-        options.derived.extend(fields);
+        edit(&mut options);
         let options = Arc::new(options);
         let with = |format: &Arc<Format>| Arc::new(format.with_line_options(&options));
         match self {

@@ -2,7 +2,6 @@
 
 use super::BlockReader;
 use crate::block::Block;
-use crate::format::unparsed_reason;
 use crate::line::IndexedLine;
 use crate::read::left_lines::LeftLines;
 use crate::read::read_block::{ReadBlock, UnparsedLine};
@@ -44,8 +43,7 @@ impl BlockReader {
         let samples = left.iter().map(|left| {
             let (line, mismatch) = (left.of(block).bytes, left.mismatch);
             let inside = self.parser.unwrap(line, &mut text).unwrap_or(line);
-            let (at, reason) = unparsed_reason(&self.parser, inside, mismatch);
-            UnparsedLine::new(left.number, inside, at, reason)
+            UnparsedLine::new(&self.parser, left.number, inside, mismatch)
         });
         read.push_left(left.iter().len() as u64, samples);
     }

@@ -2,6 +2,7 @@
 //!
 //! Each layer finds where the next one begins, and moves the place of its mismatch accordingly.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::LineParser;
@@ -10,7 +11,7 @@ use crate::format::program::keyed::DecodeBuffer;
 use crate::format::program::mismatch::{Mismatch, Reason};
 use crate::format::program::wrapper::{NO_TIME, Wrapper};
 use crate::record::Record;
-use crate::value::TimeParts;
+use crate::value::{AddressMask, TimeParts};
 
 /// The mismatch of a directive.
 const DIRECTIVE: &str = "this line is a directive, not a record";
@@ -73,6 +74,9 @@ impl LineParser {
         }?;
         if let Some((source, choice)) = self.format.client_rule() {
             source.apply(choice, record);
+        }
+        if let Some(mask) = self.format.address_mask() {
+            hide_addresses(mask, decoded, record);
         }
         Ok(())
     }
@@ -188,6 +192,16 @@ impl LineParser {
         }
         Ok(())
     }
+}
+
+/// Hides addresses in all values of a record. A value with an address for which the buffer has no room
+/// becomes absent.
+#[cold]
+fn hide_addresses<'a>(mask: AddressMask, decoded: &mut DecodeBuffer<'a>, record: &mut Record<'a>) {
+    record.replace_texts(|text| match mask.hide(text) {
+        Cow::Borrowed(_) => Some(text),
+        Cow::Owned(hidden) => decoded.join([&hidden]),
+    });
 }
 
 /// Whether a line begins or ends with a blank, or ends with a CR: a file whose line ends were converted twice
