@@ -4,9 +4,10 @@ use clap::Args;
 use weir_core::{
     DerivedField, Extract, Field, SourceName, Zone, derived_field, derived_names, nearest_name,
 };
+use weir_geo::GeoField;
 use weir_ingest::FormatChoice;
 
-use super::geography::{GeographyArguments, PLACES};
+use super::geography::GeographyArguments;
 use crate::outcome::Failure;
 
 /// Fields that are derived from those of the log.
@@ -65,8 +66,10 @@ impl DerivedArguments {
         for name in names {
             if !self.geography.check(name)? && self.field(name, &own, None)?.is_none() {
                 let known = own.iter().map(DerivedField::name);
-                let known: Vec<&str> =
-                    known.chain(derived_names().iter().map(|it| it.name)).chain(PLACES).collect();
+                let known: Vec<&str> = known
+                    .chain(derived_names().iter().map(|it| it.name))
+                    .chain(GeoField::ALL.map(GeoField::name))
+                    .collect();
                 let nearest = nearest_name(name, known.iter().copied());
                 let meant = nearest.map_or_else(String::new, |it| format!("did you mean `{it}`? "));
                 return Err(Failure::new(format_args!(

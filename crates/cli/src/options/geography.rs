@@ -11,9 +11,6 @@ use weir_sync::Lock;
 
 use crate::outcome::{Failure, say, warn};
 
-/// The names of the fields of a place.
-pub(super) const PLACES: [&str; 4] = ["country", "city", "asn", "asn_name"];
-
 /// The value of `--geoip` that looks nowhere.
 const NONE: &str = "none";
 
