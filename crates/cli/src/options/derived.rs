@@ -64,7 +64,7 @@ impl DerivedArguments {
     ) -> Result<(), Failure> {
         let own = self.own_fields()?;
         for name in names {
-            if !self.geography.check(name)? && self.field(name, &own, None)?.is_none() {
+            if self.field(name, &own, None)?.is_none() && !self.geography.check(name)? {
                 let known = own.iter().map(DerivedField::name);
                 let known: Vec<&str> = known
                     .chain(derived_names().iter().map(|it| it.name))

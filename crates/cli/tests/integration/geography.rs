@@ -151,4 +151,8 @@ fn a_file_is_read_once_for_what_is_listed_and_selected() {
     let without = run(["report", "--fields", "country", "--geoip", "none", text(&log)]);
     assert_eq!(without.code, 2);
     assert!(without.stderr.contains("`country` needs a file"), "{}", without.stderr);
+    // A field of one's own needs no file.
+    let own = ["report", "--fields", "country", "--geoip", "none", "--derive"];
+    let own = run([&own[..], &["country = extract path '/(.*)'", text(&log)]].concat());
+    assert_eq!((own.code, own.stderr.as_str()), (0, ""));
 }
