@@ -14,7 +14,8 @@ pub(crate) struct AdminArguments {
     pub(crate) admin: Option<AdminAddress>,
 
     /// With --admin: count the requests of /metrics by this field too, such as host, user or one that
-    /// only the log's format has, or by source. The first 100 values have numbers of their own
+    /// only the log's format has, or by source. The first 100 values that come have series of their
+    /// own, as long as the process runs; all other values are one series, (others)
     #[arg(long, value_name = "FIELD", requires = "admin")]
     pub(crate) metrics_by: Option<RequestsBy>,
 }

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use weir_ingest::{DataSet, RequestTotals, RequestsBy};
 use weir_inside::{AdminServer, Inside, RequestsPart};
@@ -10,6 +11,7 @@ use weir_log::Log;
 use weir_server::{Address, BindOptions, ServerHandle};
 
 use super::listening::origin;
+use super::metrics_field::warn_if_missing;
 use crate::display::safe;
 use crate::options::PageArguments;
 use crate::outcome::{Failure, say};
@@ -47,9 +49,13 @@ impl Admin {
         Ok(Some(Self { server: server.with_log(log), inside, by }))
     }
 
-    /// Counts the requests that are read into a data set from now on.
-    pub(super) fn count_requests(&self, data: &Arc<DataSet>) {
+    /// Counts the requests that are read into a data set from now on. A task on the runtime warns if
+    /// they do not have what they are grouped by.
+    pub(super) fn count_requests(&self, data: &Arc<DataSet>, runtime: &Runtime) {
         data.count_requests(RequestTotals::new(self.by.clone()));
+        if let Some(by) = self.by.clone() {
+            runtime.spawn(warn_if_missing(Arc::downgrade(data), by));
+        }
         // A data set that was deleted frees its memory.
         let data = Arc::downgrade(data);
         let counts = move || data.upgrade()?.request_counts();

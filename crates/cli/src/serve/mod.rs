@@ -6,6 +6,7 @@ mod browser;
 mod follow;
 mod listening;
 mod memory;
+mod metrics_field;
 mod page;
 
 use std::fs::File;

@@ -304,7 +304,7 @@ impl Page {
         let session = session
             .map_err(|refusal| Failure::new(format_args!("no session can be made: {refusal}")))?;
         if let (Some(admin), Some(pipeline)) = (&self.admin, session.pipeline()) {
-            admin.count_requests(pipeline.data());
+            admin.count_requests(pipeline.data(), &self.runtime);
         }
         let shutdown = self.shutdown_signal();
         // The short address is enough for a data set without a name of its own.

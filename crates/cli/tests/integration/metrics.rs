@@ -71,6 +71,11 @@ impl Watched {
         }
     }
 
+    /// The lines on standard error that nobody has heard.
+    pub(crate) fn said_since(&self) -> Vec<String> {
+        self.lines.try_iter().collect()
+    }
+
     /// The rest of the line that begins with these words.
     pub(crate) fn heard(&self, words: &str) -> &str {
         let found = self.said.iter().find_map(|line| line.strip_prefix(words));

@@ -154,6 +154,50 @@ fn a_listener_counts_by_source_and_by_status() {
     watched.wait_for("weir_requests_total{code=\"503\",method=\"POST\",status=\"5xx\"}", 1.0);
 }
 
+#[test]
+fn a_field_that_no_line_has_is_named_once_there_are_lines() {
+    let folder = Folder::new();
+    let path = folder.file("access.log", lines(0).as_bytes());
+    let watched = Watched::start(&["--follow", "--metrics-by", "hots", text(&path)]);
+    let warning = watched.hear("--metrics-by");
+    assert!(
+        warning.contains("the log has no field `hots`; did you mean `host`? (it has client, ")
+            && !warning.contains("bytes")
+            && warning.ends_with("Requests are counted without it until one has it"),
+        "{warning}"
+    );
+    // A listener has no line at first, and gets the field later.
+    let watched = Watched::start(&["listen", "--metrics-by", "user_agent", "127.0.0.1:0"]);
+    let host = watched.heard("weir: listening at tcp://").to_owned();
+    let send = |lines: &str| {
+        TcpStream::connect(&host)
+            .expect("it accepts")
+            .write_all(lines.as_bytes())
+            .expect("it reads");
+    };
+    send(&"192.0.2.7 - - [17/Dec/2025:09:00:00 +0000] \"GET /a HTTP/1.1\" 200 100\n".repeat(5));
+    let warning = watched.hear("--metrics-by");
+    assert!(warning.contains("the log has no field `user_agent`; it has client, "), "{warning}");
+    let json = r#"{"time":"2025-12-17T09:00:00Z","method":"GET","path":"/","status":200,"user_agent":"b7"}"#;
+    send(&format!("{json}\n").repeat(3));
+    watched.wait_for("weir_requests_total{user_agent=\"b7\",method=\"GET\",status=\"2xx\"}", 3.0);
+    let without = samples(&watched.metrics("text/plain"), "weir_requests_total");
+    assert_eq!(without.values().sum::<f64>(), 8.0, "those without the field are counted too");
+}
+
+#[test]
+fn a_field_that_lines_have_is_not_warned_of() {
+    let folder = Folder::new();
+    let path = folder.file("access.log", lines(0).as_bytes());
+    for by in ["host", "status", "source"] {
+        let watched = Watched::start(&["--follow", "--metrics-by", by, text(&path)]);
+        watched.wait_for("weir_read_records_total", 5.0);
+        // The warning would come within this time.
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        assert_eq!(watched.said_since(), [""; 0]);
+    }
+}
+
 /// A log in JSON whose hosts are what a client may send, and how often each has a request. Also two
 /// hosts that are too long and twice as many as have a name of their own.
 fn hostile(folder: &Folder) -> (std::path::PathBuf, Vec<(Vec<u8>, u64)>, u64) {
