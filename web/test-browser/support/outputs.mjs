@@ -230,17 +230,16 @@ export function modelOfHtml(page, html) {
       const body = new DOMParser().parseFromString(source, "text/html").body;
       const model = {};
       let kind;
-      for (const one of body.querySelectorAll("dl, .lists section")) {
-        if (one.matches("dl")) {
+      for (const one of body.querySelectorAll(".totals, .lists section")) {
+        if (one.matches(".totals")) {
           kind = { totals: {}, lists: {} };
-          for (const entry of one.querySelectorAll("div")) {
-            const name = entry.querySelector("dt").textContent;
-            const [value, note] = entry.querySelector("dd").childNodes;
+          for (const entry of one.querySelectorAll("li")) {
+            const [name, value, note] = [...entry.children].map((part) => part.textContent);
             if (titles.includes(name)) {
-              kind.matching = value.textContent;
+              kind.matching = value;
               model[name] = kind;
             } else {
-              kind.totals[name] = [value.textContent, note.textContent].join(" ").trim();
+              kind.totals[name] = [value, note].join(" ").trim();
             }
           }
           continue;

@@ -53,11 +53,11 @@ fn a_failed_request_is_counted_once() {
         assert!(csv.contains(row), "{row} in {csv}");
     }
     let html = stdout(&["report", "--html", "-"]);
-    for figure in ["<dt>Requests</dt><dd>3<", "<dt>Error-log lines</dt><dd>2<"] {
+    for figure in ["<b>Requests</b> <strong>3<", "<b>Error-log lines</b> <strong>2<"] {
         assert!(html.contains(figure), "{figure} in {html}");
     }
     // Only requests have errors and bytes.
-    assert_eq!(html.matches("<dt>Errors</dt>").count(), 1);
+    assert_eq!(html.matches("<b>Errors</b>").count(), 1);
 }
 
 #[test]

@@ -100,7 +100,7 @@ fn every_output_of_a_report_lists_it_as_a_lower_bound() {
     let page = std::fs::read_to_string(page).expect("a page");
     let cell = format!("<span title=\"up to {} more\">≥{shown}</span>", grouped(uncounted_max));
     assert!(page.contains(&cell));
-    assert!(page.contains(&format!("<dd>at least {}<", grouped(distinct))));
+    assert!(page.contains(&format!("<strong>at least {}<", grouped(distinct))));
     assert!(page.contains("<p class=\"dim\">memory limit reached: values of client"));
 }
 

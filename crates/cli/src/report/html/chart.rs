@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use weir_view::{Bucket, Histogram, Hue, RecordKind, group_hues};
 
+use super::chart_table;
 use super::text::{safe, time};
 use crate::display::{AxisWidths, axis_labels, left_out_text, separated, share, step};
 
@@ -53,14 +54,15 @@ pub(super) fn draw(histogram: &Histogram, kind: RecordKind, zone: &str) -> Strin
         "<figure>\n<h2>{title} <small>times in {}{}</small></h2>\n<div class=\"chart\">\
          <svg class=\"scale\" aria-hidden=\"true\">{}</svg>\n\
          <svg viewBox=\"0 0 {} {HEIGHT}\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{title}\">\n\
-         {}{drawn}{hits}</svg>\n<svg class=\"times\" aria-hidden=\"true\">{}</svg></div>\n{}</figure>\n",
+         {}{drawn}{hits}</svg>\n<svg class=\"times\" aria-hidden=\"true\">{}</svg></div>\n{}{}</figure>\n",
         safe(zone),
         left_out_text(histogram.left_out),
         scale_labels(count_top),
         histogram.buckets.len(),
         grid(count_top, histogram.buckets.len()) + &backdrop(histogram),
         time_labels(histogram),
-        legend(histogram, &groups, kind)
+        legend(histogram, &groups, kind),
+        chart_table::table(histogram, &groups, kind)
     )
 }
 
@@ -111,7 +113,7 @@ fn scale_labels(count_top: u64) -> String {
         } else {
             ".35em"
         };
-        format!("<text x=\"100%\" y=\"{y:.2}%\" dy=\"{shift}\">{}</text>", separated(count))
+        format!("<text x=\"100%\" y=\"{y:.2}%\" dy=\"{shift}\">{}</text>\n", separated(count))
     };
     ticks(count_top).map(label).collect()
 }
@@ -133,18 +135,30 @@ fn time_labels(histogram: &Histogram) -> String {
         let x = index as f64 / buckets as f64 * 100.0;
         format!(
             "<line x1=\"{x:.2}%\" x2=\"{x:.2}%\" y1=\"0\" y2=\"5\"/>\
-             <text x=\"{x:.2}%\" y=\"1.3em\">{text}</text>"
+             <text x=\"{x:.2}%\" y=\"1.3em\">{text}</text>\n"
         )
     };
     axis_labels(&histogram.buckets, histogram.step_s, widths).into_iter().map(label).collect()
 }
 
 /// One of the groups, in stacking order.
-struct Group {
+pub(super) struct Group {
     /// `None` for the groups that share the last colour.
     name: Option<String>,
     /// The attributes of its shapes.
     paint: String,
+}
+
+impl Group {
+    /// Its name, as HTML.
+    pub(super) fn shown(&self) -> String {
+        safe(self.name.as_deref().unwrap_or(OTHERS))
+    }
+
+    /// The number of its records in a bucket, of which `left` belong to no group before it.
+    pub(super) fn count(&self, bucket: &Bucket, left: u64) -> u64 {
+        self.name.as_ref().map_or(left, |name| bucket.by.get(name).copied().unwrap_or(0))
+    }
 }
 
 /// Returns the attributes of a shape in a hue of the style sheet, faded by a percentage.
@@ -196,10 +210,7 @@ fn push_bucket(
     let mut below = 0;
     let mut left = bucket.count;
     for (path, group) in paths.iter_mut().zip(groups) {
-        let count = match &group.name {
-            Some(name) => bucket.by.get(name).copied().unwrap_or(0),
-            None => left,
-        };
+        let count = group.count(bucket, left);
         left = left.saturating_sub(count);
         if count > 0 {
             // Drawn from its top, and slightly wider than a bucket, so that no gap shows.
@@ -237,7 +248,7 @@ fn legend(histogram: &Histogram, groups: &[Group], kind: RecordKind) -> String {
             items,
             "<span><svg viewBox=\"0 0 1 1\" aria-hidden=\"true\"><rect {} width=\"1\" height=\"1\"/></svg><bdi>{}</bdi> {} <span class=\"dim\">{}</span></span>",
             group.paint,
-            safe(name.unwrap_or(OTHERS)),
+            group.shown(),
             separated(count),
             share(count, all)
         );

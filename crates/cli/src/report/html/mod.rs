@@ -1,8 +1,9 @@
 //! `--html`: the report as one self-contained page, without scripts and without requests to other
-//! hosts. All values of the log are escaped, see [`text`].
+//! hosts. All figures are text, because mail programs leave out styles and drawings. All values of the log are escaped, see [`text`].
 
 mod blocks;
 mod chart;
+mod chart_table;
 mod tables;
 mod text;
 
@@ -21,7 +22,7 @@ const STYLE: &str = include_str!("style.css");
 
 /// The SHA-256 of [`STYLE`], so that browsers apply no other style (CSP Level 3, 6.7.2.3). The
 /// test below computes it.
-const STYLE_HASH: &str = "11w/Vnd8LJgFDLcAhYOvCmiBWGH4faExMG+LmTNE6js=";
+const STYLE_HASH: &str = "kiRCForr2CMFro5gA8lVI/fSeWFkAYl5eCip+CPlfxI=";
 
 /// The most samples of unparsed lines.
 const SAMPLES_MAX: usize = 8;
@@ -206,14 +207,15 @@ fn totals(report: &Report, before: Option<&Report>, is_main: bool) -> String {
         items.push(("Unparsed lines", separated(unparsed), share));
     }
     let item = |(name, value, small): &(&str, String, String)| {
-        format!("<div><dt>{name}</dt><dd>{value}<small>{small}</small></dd></div>\n")
+        // The blanks are for mail programs, which leave out the style.
+        format!("<li><b>{name}</b> <strong>{value}</strong> <small>{small}</small></li>\n")
     };
     let times = report.durations().map(|(_, title, quantiles)| {
         let rest = format!("p99 {}, max {}", duration(quantiles.p99), duration(quantiles.max));
         item(&(&format!("{title}, median"), duration(quantiles.p50), rest))
     });
     let items = items.iter().map(item).chain(times);
-    format!("<dl>\n{}</dl>\n", items.collect::<String>())
+    format!("<ul class=\"totals\">\n{}</ul>\n", items.collect::<String>())
 }
 
 /// Describes how many records of the kind match the filter, if not all do.

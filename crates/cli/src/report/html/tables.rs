@@ -139,12 +139,12 @@ fn head(names: &[&str]) -> String {
     format!("<tr>{cells}<th class=\"value\" scope=\"col\"></th></tr>\n")
 }
 
-fn column(name: &str) -> String {
+pub(super) fn column(name: &str) -> String {
     format!("<th scope=\"col\">{name}</th>")
 }
 
 /// Formats a row whose first cell is the value, which stays in view when the numbers are scrolled.
-fn named_row(value: &str, cells: &[String]) -> String {
+pub(super) fn named_row(value: &str, cells: &[String]) -> String {
     let cells: String = cells.iter().map(|cell| format!("<td>{cell}</td>")).collect();
     format!("<tr><td class=\"value name\">{value}</td>{cells}</tr>\n")
 }
