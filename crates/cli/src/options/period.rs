@@ -1,7 +1,8 @@
 //! `--since` and `--until`: the period of the records.
 
 use clap::Args;
-use weir_core::Zone;
+use jiff::Timestamp;
+use weir_core::{ConditionOperator, Zone};
 use weir_query::{Moment, Now, PeriodBounds};
 
 use crate::outcome::Failure;
@@ -55,6 +56,41 @@ impl PeriodArguments {
         }
         Ok(PeriodBounds { since_ns, until_ns })
     }
+}
+
+impl PeriodArguments {
+    /// The period as conditions on the time. A time that is relative to now becomes a fixed one, to the
+    /// second; `today` and `yesterday` stay words, because only the log knows their zone.
+    ///
+    /// # Errors
+    /// If a time is not valid.
+    pub(crate) fn conditions(
+        &self,
+        now: &Now,
+    ) -> Result<Vec<(ConditionOperator, String)>, Failure> {
+        let since = fixed("--since", self.since.as_deref(), now)?;
+        let since = since.map(|(_, time)| (ConditionOperator::GreaterOrEqual, time));
+        let until = fixed("--until", self.until.as_deref(), now)?;
+        let until = until.map(|(moment, time)| match moment {
+            Moment::Day(_) | Moment::DayOf(..) => (ConditionOperator::LessOrEqual, time),
+            Moment::Instant(_) | Moment::Local(..) => (ConditionOperator::Less, time),
+        });
+        Ok(since.into_iter().chain(until).collect())
+    }
+}
+
+/// A time, with a text for it that does not depend on the present.
+fn fixed(option: &str, text: Option<&str>, now: &Now) -> Result<Option<(Moment, String)>, Failure> {
+    let Some((moment, text)) = parse(option, text, now)?.zip(text) else { return Ok(None) };
+    let is_relative = Moment::parse(text, &now.much_later()).as_ref() != Some(&moment);
+    let instant = match moment {
+        Moment::Instant(ns) if is_relative => {
+            Timestamp::from_second(ns.div_euclid(1_000_000_000)).ok()
+        }
+        _ => None,
+    };
+    let text = instant.map_or_else(|| text.trim().to_owned(), |instant| instant.to_string());
+    Ok(Some((moment, text)))
 }
 
 fn parse(option: &str, text: Option<&str>, now: &Now) -> Result<Option<Moment>, Failure> {

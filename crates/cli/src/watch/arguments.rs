@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, FromArgMatches};
 
-use crate::options::{KeepArguments, KindArgument, ReadArguments};
+use crate::options::{KeepArguments, KindArgument, PeriodArguments, ReadArguments};
 
 /// Watch logs on a screen of the terminal: chart, totals and lists, which keys filter and zoom
 #[derive(Debug, Args)]
@@ -29,6 +29,9 @@ pub(crate) struct WatchArguments {
     /// 'status=5xx and not path^=/health'; several are joined by and. Keys change them
     #[arg(long = "where", value_name = "CONDITION")]
     pub(crate) conditions: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) period: PeriodArguments,
 
     /// Begin with the records of this kind [default: requests, if there are any]
     #[arg(long, value_enum, value_name = "KIND")]
@@ -58,6 +61,7 @@ Examples:
   weir watch access.log
   weir watch --follow /var/log/nginx/access.log
   weir watch --where status=5xx access.log access.log.1.gz
+  weir watch --since -2h --follow /var/log/nginx/access.log
   tail -F access.log | weir watch -
 
 Keys:

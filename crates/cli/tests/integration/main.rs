@@ -46,6 +46,7 @@ mod limiters;
 mod listen;
 mod log;
 mod log_fields;
+mod mail;
 mod manual;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod memory;
@@ -95,3 +96,5 @@ mod upgrade;
 mod upgrade_events;
 #[cfg(unix)]
 mod watch;
+mod watch_arguments;
+mod watch_moving;

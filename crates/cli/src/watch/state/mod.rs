@@ -6,11 +6,12 @@ mod pages;
 mod places;
 mod selecting;
 
+use weir_query::Now;
 use weir_view::Report;
 
 use super::WatchArguments;
 use super::answers::Answers;
-use super::question::{About, LinesOf, Question, Selection};
+use super::question::{About, LinesOf, Question, Selection, spelled};
 use crate::full_screen::{Key, Size};
 use crate::outcome::Failure;
 pub(super) use entry::{Entry, EntryStep};
@@ -64,15 +65,16 @@ impl State {
     /// The state that the arguments ask for.
     ///
     /// # Errors
-    /// If a condition or the zone is not valid.
+    /// If a condition, the period or the zone is not valid.
     pub(super) fn new(arguments: &WatchArguments) -> Result<Self, Failure> {
         let zone = arguments.read.zone()?.map(|zone| zone.name().to_owned());
+        let mut conditions = arguments.conditions.clone();
+        let period = arguments.period.conditions(&Now::read())?;
+        conditions.extend(
+            period.iter().map(|(operator, time)| spelled("time", *operator, time.as_bytes())),
+        );
         let state = Self {
-            selection: Selection {
-                conditions: arguments.conditions.clone(),
-                period: None,
-                kind: arguments.kind.map(Into::into),
-            },
+            selection: Selection { conditions, period: None, kind: arguments.kind.map(Into::into) },
             history: Vec::new(),
             places: Places::default(),
             entry: None,
