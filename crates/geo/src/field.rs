@@ -37,16 +37,6 @@ impl GeoField {
         Self::ALL.into_iter().find(|field| field.name() == name)
     }
 
-    /// What it is, as a part of a sentence.
-    pub fn about(self) -> &'static str {
-        match self {
-            Self::Country => "the country of the client, as a code of two letters",
-            Self::City => "the city of the client",
-            Self::Asn => "the autonomous system of the client's network, as AS64500",
-            Self::AsnName => "the operator of the client's network",
-        }
-    }
-
     pub(crate) fn index(self) -> usize {
         self as usize
     }

@@ -144,7 +144,15 @@ fn about(database: &Database) -> String {
     if let Some(credit) = database.credit() {
         about.push_str(&format!(" ({credit})"));
     }
-    about
+    about + ", " + &size(database.memory_bytes()) + " in memory"
+}
+
+/// A size for a person.
+fn size(bytes: usize) -> String {
+    match bytes {
+        0..1_000_000 => format!("{} kB", bytes.div_ceil(1_000)),
+        _ => format!("{:.1} MB", bytes as f64 / 1e6),
+    }
 }
 
 /// A note about a file that is too old.

@@ -82,7 +82,7 @@ fn a_note_has_the_day_and_whose_the_data_is() {
         };
         let start =
             format!("country by {}, {database_type} of 2026-09-21 {credit}", path.display());
-        assert!(note.starts_with(&start), "{note}");
+        assert!(note.starts_with(&start) && note.ends_with(", 1 kB in memory"), "{note}");
         assert_eq!(geography.databases()[0].kind(), DatabaseKind::Mmdb);
         // No question, no note.
         assert_eq!(geography.notes(&[GeoField::City], BUILT_S), Vec::<String>::new());
