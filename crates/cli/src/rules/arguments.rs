@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, FromArgMatches, ValueEnum};
 use weir_rules::Family;
 
 use crate::scan::LogArguments;
@@ -73,6 +73,17 @@ pub(crate) struct RulesArguments {
 
     #[command(flatten)]
     pub(super) logs: LogArguments,
+}
+
+impl RulesArguments {
+    /// The arguments with these rules, and the defaults.
+    pub(super) fn of_rules(files: &[PathBuf], texts: &[String]) -> Self {
+        let command = Self::augment_args(clap::Command::new("rules"));
+        let matches = command.get_matches_from(["rules"]);
+        // All arguments are optional.
+        let defaults = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        Self { rule_files: files.to_vec(), rule_texts: texts.to_vec(), ..defaults }
+    }
 }
 
 /// How sure a rejection has to be for exit code 3.

@@ -17,6 +17,7 @@ mod who;
 
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
 
 use weir_ingest::Input;
 use weir_query::{KeyClient, limit_curve, suggested_setting, suspects};
@@ -166,6 +167,26 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
         print(&text::rules(&report, arguments.top, shown_zone.as_ref()))?;
     }
     Ok(exit)
+}
+
+/// Reads rules from files and texts, for a command that only replays them.
+///
+/// # Errors
+/// If a file cannot be read, or something is not a rule; the message names the place.
+pub(crate) fn load_rules(
+    files: &[PathBuf],
+    texts: &[String],
+) -> Result<Vec<Box<dyn Rule>>, Failure> {
+    match files.is_empty() && texts.is_empty() {
+        true => Ok(Vec::new()),
+        false => load::load(&RulesArguments::of_rules(files, texts)).map(|loaded| loaded.rules),
+    }
+}
+
+/// What a rule would have done, as text with up to `top` keys, for a replay over records whose line
+/// numbers are not known.
+pub(crate) fn replayed_text(rule: &ReplayedRule, top: usize) -> String {
+    text::without_places(rule, top)
 }
 
 /// Prints what tripped the rules in force, which needs logs that can be read twice.

@@ -31,7 +31,50 @@ pub(super) fn rules(report: &RulesReport, top: usize, zone: Option<&Zone>) -> St
     texts.join("\n")
 }
 
+/// The outcome of a rule, and its counts for up to `top` keys, without their places in the log.
+pub(super) fn without_places(rule: &ReplayedRule, top: usize) -> String {
+    let mut text = outcome_and_notes(rule);
+    let mut rows = vec![COUNTS.map(str::to_owned)];
+    rows.extend(rule.trips.iter().chain(&rule.closest).take(top).map(counts));
+    if rows.len() > 1 {
+        text.push('\n');
+        text += &aligned(&rows, |column| column < 2);
+    }
+    text
+}
+
 fn one(rule: &ReplayedRule, top: usize, zone: Option<&Zone>) -> String {
+    let mut text = outcome_and_notes(rule);
+    let keys: Vec<&ReplayedKey> = rule.trips.iter().chain(&rule.closest).take(top).collect();
+    if !keys.is_empty() {
+        text.push('\n');
+        text += &table(&keys, zone);
+        let others = (rule.trips.len() + rule.closest.len()).saturating_sub(keys.len());
+        if others > 0 {
+            let _ =
+                writeln!(text, "and {} with less; --top shows more", count(others as u64, "key"));
+        }
+    }
+    if !rule.bans.is_empty() {
+        text += &bans(&rule.bans, top, zone);
+    }
+    if !rule.alerts.is_empty() {
+        text.push('\n');
+        text += &alerts(&rule.alerts, top, zone);
+    }
+    text += &who::table(&rule.clients);
+    text += &left_out(&rule.left_out);
+    if let Some(curve) = &rule.curve {
+        text += &self::curve(curve);
+    }
+    if let Some(suggestion) = &rule.suggestion {
+        text += &suggestion::lines(rule, suggestion);
+    }
+    text
+}
+
+/// What came of a rule in sentences.
+fn outcome_and_notes(rule: &ReplayedRule) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{}  {}", safe(&rule.name), safe(&rule.description));
     if let Some(reason) = &rule.looked_at.nothing {
@@ -71,31 +114,6 @@ fn one(rule: &ReplayedRule, top: usize, zone: Option<&Zone>) -> String {
     }
     for step in &rule.steps {
         let _ = writeln!(text, "With {}: {}", safe(&step.setting), tripped(step));
-    }
-    let keys: Vec<&ReplayedKey> = rule.trips.iter().chain(&rule.closest).take(top).collect();
-    if !keys.is_empty() {
-        text.push('\n');
-        text += &table(&keys, zone);
-        let others = (rule.trips.len() + rule.closest.len()).saturating_sub(keys.len());
-        if others > 0 {
-            let _ =
-                writeln!(text, "and {} with less; --top shows more", count(others as u64, "key"));
-        }
-    }
-    if !rule.bans.is_empty() {
-        text += &bans(&rule.bans, top, zone);
-    }
-    if !rule.alerts.is_empty() {
-        text.push('\n');
-        text += &alerts(&rule.alerts, top, zone);
-    }
-    text += &who::table(&rule.clients);
-    text += &left_out(&rule.left_out);
-    if let Some(curve) = &rule.curve {
-        text += &self::curve(curve);
-    }
-    if let Some(suggestion) = &rule.suggestion {
-        text += &suggestion::lines(rule, suggestion);
     }
     text
 }
@@ -304,33 +322,42 @@ fn curve(curve: &LimitCurve) -> String {
 
 fn table(keys: &[&ReplayedKey], zone: Option<&Zone>) -> String {
     let names_sources = keys.windows(2).any(|two| two[0].source != two[1].source);
-    let header = ["Key", "", "Peak", "Margin", "Rejected", "Delayed", "Passed", "At", "Line"];
+    let [name, verdict, peak, margin, rejected, delayed, passed] = COUNTS;
+    let header = [name, verdict, peak, margin, rejected, delayed, passed, "At", "Line"];
     let mut rows: Vec<[String; 9]> = vec![header.map(str::to_owned)];
     for key in keys {
-        let limit = key.limit.as_ref().map(|limit| format!(" ({})", safe(limit)));
-        rows.push([
-            fit_middle(&safe(&key.key), KEY_WIDTH) + &limit.unwrap_or_default(),
-            match key.verdict {
-                Verdict::Rejected => "tripped",
-                Verdict::Undecided if key.likely_rejected > Some(0) => "likely",
-                Verdict::Undecided => "undecided",
-                Verdict::Passed | Verdict::Delayed => "",
-            }
-            .to_owned(),
-            peak(key),
-            format!("{:+.3}", key.margin),
-            rejected(key),
-            separated(key.requests.delayed),
-            separated(key.requests.passed),
-            in_zone(&key.time, zone),
-            if names_sources {
-                format!("{}:{}", safe(&key.source), key.line)
-            } else {
-                key.line.to_string()
-            },
-        ]);
+        let [name, verdict, peak, margin, rejected, delayed, passed] = counts(key);
+        let place = match names_sources {
+            true => format!("{}:{}", safe(&key.source), key.line),
+            false => key.line.to_string(),
+        };
+        let at = in_zone(&key.time, zone);
+        rows.push([name, verdict, peak, margin, rejected, delayed, passed, at, place]);
     }
     aligned(&rows, |column| matches!(column, 0 | 1 | 7 | 8))
+}
+
+/// The heads of [`counts`].
+const COUNTS: [&str; 7] = ["Key", "", "Peak", "Margin", "Rejected", "Delayed", "Passed"];
+
+/// A key and its counts.
+fn counts(key: &ReplayedKey) -> [String; 7] {
+    let limit = key.limit.as_ref().map(|limit| format!(" ({})", safe(limit)));
+    let verdict = match key.verdict {
+        Verdict::Rejected => "tripped",
+        Verdict::Undecided if key.likely_rejected > Some(0) => "likely",
+        Verdict::Undecided => "undecided",
+        Verdict::Passed | Verdict::Delayed => "",
+    };
+    [
+        fit_middle(&safe(&key.key), KEY_WIDTH) + &limit.unwrap_or_default(),
+        verdict.to_owned(),
+        peak(key),
+        format!("{:+.3}", key.margin),
+        rejected(key),
+        separated(key.requests.delayed),
+        separated(key.requests.passed),
+    ]
 }
 
 /// Formats the first bans, with the lines that led to them.

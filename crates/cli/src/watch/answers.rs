@@ -22,8 +22,8 @@ pub(super) struct Answers {
     pub(super) story: Option<Story>,
     /// The last lines, with the question that they answer.
     pub(super) lines: Option<(Question, LinesAnswer)>,
-    /// The last blocks, with the question. `None` if the log has none beside requests.
-    pub(super) blocks: Option<(Question, Option<BlocksReport>)>,
+    /// The last answer about rules, with the question.
+    pub(super) rules: Option<(Question, RulesAnswer)>,
     /// Why the last question has no answer.
     pub(super) refusal: Option<String>,
 }
@@ -36,6 +36,15 @@ pub(super) struct Story {
     pub(super) report: ReportAnswer,
     /// Its blocks, each as a sentence.
     pub(super) blocks: Vec<String>,
+}
+
+/// What rules would have done, or did.
+#[derive(Debug)]
+pub(super) struct RulesAnswer {
+    /// For each rule of the arguments, what it would have done, as text.
+    pub(super) replayed: Vec<String>,
+    /// What tripped the rules in force. `None` if no block stands beside the requests.
+    pub(super) blocks: Option<BlocksReport>,
 }
 
 /// An answer to a question, or the reason why there is none.
@@ -52,7 +61,7 @@ pub(super) enum Content {
     Overview { report: ReportAnswer, fields: Vec<String> },
     Story(Story),
     Lines(LinesAnswer),
-    Blocks(Option<BlocksReport>),
+    Rules(RulesAnswer),
 }
 
 impl Answers {
@@ -65,7 +74,7 @@ impl Answers {
             }
             Ok(Content::Story(story)) => self.story = Some(story),
             Ok(Content::Lines(lines)) => self.lines = Some((question, lines)),
-            Ok(Content::Blocks(blocks)) => self.blocks = Some((question, blocks)),
+            Ok(Content::Rules(rules)) => self.rules = Some((question, rules)),
             Err(refusal) => self.refusal = Some(refusal),
         }
     }
@@ -97,10 +106,10 @@ impl Answers {
         is_same.then_some(lines)
     }
 
-    /// The last blocks, if they are those of this selection.
-    pub(super) fn blocks_of(&self, selection: &Selection) -> Option<&Option<BlocksReport>> {
-        let (asked, blocks) = self.blocks.as_ref()?;
-        (asked.selection == *selection).then_some(blocks)
+    /// The last answer about rules, if it is that of this selection.
+    pub(super) fn rules_of(&self, selection: &Selection) -> Option<&RulesAnswer> {
+        let (asked, rules) = self.rules.as_ref()?;
+        (asked.selection == *selection).then_some(rules)
     }
 
     /// The kinds of records that there are, in the order of their keys.

@@ -41,6 +41,15 @@ pub(crate) struct WatchArguments {
     #[arg(long, value_name = "FIELD", default_value = "status_class")]
     pub(crate) stack: String,
 
+    /// A file with rules, as `weir rules` reads it, or a folder with such files: the page of the key b
+    /// says what they would have done with the selected requests
+    #[arg(long = "rule", value_name = "FILE")]
+    pub(crate) rule_files: Vec<PathBuf>,
+
+    /// The text of a rule, such as the lines of a limit in an nginx.conf
+    #[arg(long = "rule-text", value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) rule_texts: Vec<String>,
+
     #[command(flatten)]
     pub(crate) read: ReadArguments,
 }
@@ -62,6 +71,7 @@ Examples:
   weir watch --follow /var/log/nginx/access.log
   weir watch --where status=5xx access.log access.log.1.gz
   weir watch --since -2h --follow /var/log/nginx/access.log
+  weir watch --rule-text 'limit 100 requests in 1m by client' access.log
   tail -F access.log | weir watch -
 
 Keys:

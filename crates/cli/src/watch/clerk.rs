@@ -5,13 +5,22 @@ use std::sync::atomic::AtomicBool;
 
 use tokio::sync::watch;
 use weir_ingest::DataSet;
-use weir_query::{Evaluator, LineFinder, ParsedQuery, blocks, log_zone};
+use weir_query::{
+    Evaluator, LineFinder, NoLines, ParsedQuery, RuleAnswer, RuleOptions, RuleQueryError,
+    SourceLines, blocks, log_zone, replay_rules,
+};
+use weir_rules::Rule;
 use weir_server::add_line_texts;
 use weir_view::{BlocksQuestion, BlocksReport, RecordKind};
 
-use super::answers::{Content, ReportAnswer, Story};
+use super::answers::{Content, ReportAnswer, RulesAnswer, Story};
 use super::question::{About, Question};
+use crate::display::safe;
 use crate::report::field_names;
+use crate::rules::replayed_text;
+
+/// The most clients or other keys of each rule that are listed.
+const KEYS_MAX: usize = 50;
 
 /// Computes answers about a data set.
 pub(super) struct Clerk {
@@ -21,11 +30,19 @@ pub(super) struct Clerk {
     overview: Option<Evaluator<DataSet>>,
     story: Option<Evaluator<DataSet>>,
     finder: LineFinder,
+    /// The rules of the arguments.
+    rules: Vec<Box<dyn Rule>>,
 }
 
 impl Clerk {
     pub(super) fn new(data: Arc<DataSet>, jobs: usize) -> Self {
-        Self { data, jobs, overview: None, story: None, finder: LineFinder::default() }
+        let finder = LineFinder::default();
+        Self { data, jobs, overview: None, story: None, finder, rules: Vec::new() }
+    }
+
+    /// Replays these rules too.
+    pub(super) fn with_rules(self, rules: Vec<Box<dyn Rule>>) -> Self {
+        Self { rules, ..self }
     }
 
     /// The version of the data.
@@ -69,8 +86,38 @@ impl Clerk {
                 add_line_texts(&mut lines, &self.data, &|_| String::new());
                 Ok(Some(Content::Lines(lines)))
             }
-            About::Blocks => Ok(self.blocks(&query, is_abandoned)?.map(Content::Blocks)),
+            About::Rules => {
+                let Some(replayed) = self.replayed(&query, is_abandoned)? else { return Ok(None) };
+                let blocks = self.blocks(&query, is_abandoned)?;
+                Ok(blocks.map(|blocks| Content::Rules(RulesAnswer { replayed, blocks })))
+            }
         }
+    }
+
+    /// What each rule of the arguments would have done, as text.
+    fn replayed(
+        &self,
+        query: &ParsedQuery,
+        is_abandoned: &AtomicBool,
+    ) -> Result<Option<Vec<String>>, String> {
+        if self.rules.is_empty() {
+            return Ok(Some(Vec::new()));
+        }
+        let rules: Vec<&dyn Rule> = self.rules.iter().map(|rule| &**rule).collect();
+        let (options, lines) = (RuleOptions::default(), (&rules[..], &NoLines as &dyn SourceLines));
+        let answers = replay_rules(&self.data, query, lines, &options, self.jobs, is_abandoned);
+        let Some(answers) = answers.map_err(|error| error.to_string())? else { return Ok(None) };
+        let text = |(answer, rule): (RuleAnswer, &&dyn Rule)| match answer.unanswered {
+            None => replayed_text(&answer.rule, KEYS_MAX),
+            Some(RuleQueryError::LinesGone(_)) => format!(
+                "{}  looks at whole lines, which are not kept; replay it with weir rules",
+                safe(rule.name())
+            ),
+            Some(error) => {
+                format!("{}  was not replayed: {}", safe(rule.name()), safe(&error.to_string()))
+            }
+        };
+        Ok(Some(answers.into_iter().zip(&rules).map(text).collect()))
     }
 
     /// The blocks of a client, each as a sentence.

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::Sender;
-use weir_ingest::DataSet;
 use weir_sync::{Condition, Lock};
 
 use super::answers::Reply;
@@ -48,12 +47,10 @@ impl Desk {
     /// Starts the thread.
     pub(super) fn open(
         self: &Arc<Self>,
-        data: Arc<DataSet>,
-        jobs: usize,
+        clerk: Clerk,
         replies: Sender<Reply>,
     ) -> std::io::Result<()> {
         let desk = self.clone();
-        let clerk = Clerk::new(data, jobs);
         let thread = std::thread::Builder::new().name("answers".to_owned());
         thread.spawn(move || desk.answer(clerk, &replies)).map(drop)
     }

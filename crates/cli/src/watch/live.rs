@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 
 use super::WatchArguments;
 use super::answers::{Answers, Reply};
+use super::clerk::Clerk;
 use super::desk::Desk;
 use super::draw::Frame;
 use super::question::Question;
@@ -17,6 +18,7 @@ use crate::full_screen::{
     FullScreen, Key, Keyboard, Picture, Size, TerminalEvent, TerminalSignals, last_held,
 };
 use crate::outcome::{Exit, Failure, print};
+use crate::rules::load_rules;
 use crate::serve::shutdown_signal;
 use crate::terminal::{Painter, Screen};
 
@@ -43,13 +45,15 @@ struct Live {
 /// Draws until a key or a signal ends it.
 pub(super) async fn run(arguments: &WatchArguments, log: Log) -> Result<Exit, Failure> {
     let state = State::new(arguments)?;
+    let rules = load_rules(&arguments.rule_files, &arguments.rule_texts)?;
     let signals = TerminalSignals::new()
         .map_err(|error| Failure::new(format_args!("signals cannot be received: {error}")))?;
     let shutdown = shutdown_signal();
     let (data, jobs) = log.begin(arguments)?;
     let (sender, replies) = mpsc::channel(1);
     let desk = Arc::<Desk>::default();
-    desk.open(data, jobs, sender).map_err(|error| {
+    let clerk = Clerk::new(data, jobs).with_rules(rules);
+    desk.open(clerk, sender).map_err(|error| {
         Failure::new(format_args!("the thread that answers cannot be started: {error}"))
     })?;
     let live = Live {

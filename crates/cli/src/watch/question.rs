@@ -35,8 +35,8 @@ pub(super) enum About {
         from: u64,
         count: usize,
     },
-    /// What tripped the rules in force.
-    Blocks,
+    /// What the rules of the arguments would have done, and what tripped the rules in force.
+    Rules,
 }
 
 /// Which lines are shown.
@@ -84,9 +84,7 @@ impl Question {
             About::Story(client) | About::Lines { of: LinesOf::Client(client), .. } => {
                 vec![client.clone()]
             }
-            About::Overview | About::Lines { .. } | About::Blocks => {
-                self.selection.all_conditions()
-            }
+            About::Overview | About::Lines { .. } | About::Rules => self.selection.all_conditions(),
         };
         let query = Query {
             conditions,

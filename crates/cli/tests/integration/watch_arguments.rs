@@ -1,6 +1,6 @@
-//! What `weir watch` begins with: a period.
+//! What `weir watch` begins with: a period, and rules of one's own.
 
-use crate::support::{Folder, line, text};
+use crate::support::{Folder, line, run, text};
 use crate::watch::{report, separated, watch};
 
 #[test]
@@ -42,4 +42,51 @@ fn a_period_begins_as_a_filter_that_can_be_dropped() {
     assert_eq!(refused.end().code(), Some(2));
     refused
         .wait_for(|written| written.contains("--since: `noon-ish` is not a valid").then_some(()));
+}
+
+#[test]
+fn a_rule_of_ones_own_says_what_it_would_have_done() {
+    let folder = Folder::new();
+    let at = |client: &str, second: u32| {
+        line(client, &format!("17/Dec/2025:09:03:{second:02} +0000"), "GET /a HTTP/1.1", 200, "-")
+    };
+    let lines: String = (1..=5).map(|second| at("192.0.2.7", second)).collect();
+    let log = folder.file("a.log", (lines + &at("192.0.2.8", 7)).as_bytes());
+    let log = text(&log);
+    let rule = "limit 2 requests in 1m by client";
+    let file = folder.file("mine.rule", rule.as_bytes());
+    for options in [["--rule-text", rule], ["--rule", text(&file)]] {
+        let told = run([&["rules"], &options[..], &[log]].concat()).stdout;
+        let sentences: Vec<&str> = told.lines().skip(1).take(3).collect();
+        assert_eq!(sentences[0], "1 key would be rejected 3 times for certain", "{told}");
+        let mut terminal = watch(&[&options[..], &[log]].concat(), (120, 30));
+        terminal.wait_for_screen(&["Requests 6 "]);
+        terminal.press(b"b");
+        let screen = terminal
+            .wait_for_screen(&[&[rule, "192.0.2.7  tripped  5.000"], &sentences[..]].concat());
+        assert!(!screen.contains("No block stands"), "{screen}");
+        // It is about the selected requests.
+        terminal.press(b"\x7f");
+        terminal.wait_for_screen(&["! exclude"]);
+        terminal.press(b"/client=192.0.2.8\r");
+        terminal.wait_for_screen(&["Requests 1 of 6 "]);
+        terminal.press(b"b");
+        terminal.wait_for_screen(&["No request would be rejected", "1 key, 0 tripped"]);
+    }
+    let mut refused = watch(&["--rule-text", "limit bogus", log], (120, 30));
+    assert_eq!(refused.end().code(), Some(2));
+    refused.wait_for(|written| written.contains("--rule-text:1: `bogus`").then_some(()));
+}
+
+#[test]
+fn a_rule_that_looks_at_lines_is_named() {
+    let folder = Folder::new();
+    let time = "17/Dec/2025:09:03:01 +0000";
+    let log = folder.file("a.log", line("192.0.2.7", time, "GET /a HTTP/1.1", 200, "-").as_bytes());
+    let jail = "[Definition]\nfailregex = ^<HOST> .*$\n";
+    let mut terminal = watch(&["--rule-text", jail, text(&log)], (120, 30));
+    terminal.wait_for_screen(&["Requests 1 "]);
+    terminal.press(b"b");
+    terminal
+        .wait_for_screen(&["looks at whole lines, which are not kept; replay it with weir rules"]);
 }

@@ -15,7 +15,7 @@ const KEYS: [(&str, &str); 17] = [
     ("+", "in the chart, zoom in"),
     ("-, 0", "zoom out; to the whole time"),
     ("o", "the lines of the log"),
-    ("b", "what tripped the rules in force"),
+    ("b", "what rules of your own would do, and what tripped those in force"),
     ("1 2 3", "requests, error-log lines, firewall events: those that there are"),
     ("f", "freeze what is followed, and go on"),
     ("Esc", "back: to the page below, or undo the last change"),

@@ -1,12 +1,12 @@
 //! The lines of the screen, from the state and the last answers. Nothing here changes either.
 
-mod blocks;
 mod chart;
 mod entry;
 mod head;
 mod help;
 mod lines;
 mod lists;
+mod rules;
 mod story;
 mod totals;
 
@@ -50,7 +50,7 @@ impl Frame<'_> {
             Some(Page::Help) => help::lines(self.size, self.painter),
             Some(Page::Story(page)) => story::lines(self, page),
             Some(Page::Lines(page)) => lines::lines(self, page),
-            Some(Page::Blocks { row }) => blocks::lines(self, *row),
+            Some(Page::Rules { row }) => rules::lines(self, *row),
             None => self.overview(),
         };
         let footer_rows = usize::from(rows >= FOOTER_ROWS_MIN);
@@ -135,7 +135,7 @@ impl Frame<'_> {
             (None, Some(Page::Lines(_))) => {
                 &["q quit", "Esc back", "PgDn next", "g G ends", "arrows scroll"]
             }
-            (None, Some(Page::Blocks { .. })) => &["q quit", "Esc back", "arrows scroll"],
+            (None, Some(Page::Rules { .. })) => &["q quit", "Esc back", "arrows scroll"],
         };
         let mut text = String::new();
         let can_freeze = self.state.can_freeze(self.answers);

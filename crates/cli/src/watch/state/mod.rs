@@ -112,7 +112,7 @@ impl State {
                 let count = size.rows.saturating_sub(LINES_MARGIN).clamp(1, LINES_MAX);
                 About::Lines { of: lines.of.clone(), from: lines.from, count }
             }
-            Some(Page::Blocks { .. }) => About::Blocks,
+            Some(Page::Rules { .. }) => About::Rules,
         }
     }
 
@@ -151,7 +151,7 @@ impl State {
                 let shown = answers.lines_of(&lines.of, &self.selection);
                 lines.press(key, shown.map_or(0, |lines| lines.total), size);
             }
-            Some(Page::Blocks { row }) => pages::scroll(row, key, size),
+            Some(Page::Rules { row }) => pages::scroll(row, key, size),
             Some(Page::Story(story)) => {
                 let Some(told) = answers.story_of(&story.condition) else { return };
                 let report = &told.report.report;
@@ -190,7 +190,7 @@ impl State {
             Key::Character('-') => self.zoom_out(),
             Key::Character(digit @ '1'..='3') => self.choose_kind(digit, answers),
             Key::Character('o') => self.open_lines(LinesOf::Selection),
-            Key::Character('b') => self.pages.push(Page::Blocks { row: 0 }),
+            Key::Character('b') => self.pages.push(Page::Rules { row: 0 }),
             _ => {
                 let Some(report) = answers.report() else { return };
                 if !self.places.press(key, report, size) {

@@ -20,8 +20,9 @@ pub(in crate::watch) enum Page {
     Help,
     Story(StoryPage),
     Lines(LinesPage),
-    /// What tripped the rules, from a row on.
-    Blocks {
+    /// What the rules of the arguments would have done, and what tripped those in force, from a row
+    /// on.
+    Rules {
         row: usize,
     },
 }
