@@ -31,6 +31,9 @@ pub struct AddressMask {
 }
 
 impl AddressMask {
+    /// The levels.
+    pub const LEVELS: std::ops::RangeInclusive<u8> = 1..=3;
+
     /// Returns the mask of a level from 1 to 3.
     pub fn of_level(level: u8) -> Option<Self> {
         let (v4_bits, v6_bits) = match level {

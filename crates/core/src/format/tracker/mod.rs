@@ -45,7 +45,7 @@ use super::compiled::line_options::{LineOptions, with_options};
 use super::compiled::{Format, YearOrigin};
 use super::detect::{Candidate, LINES_MAX, best_of, matching_formats};
 use super::line_detector::LineDetector;
-use super::placeholder::placeholder;
+use super::placeholder::{placeholder, placeholder_with};
 use super::read::followed_format::FollowedFormat;
 use crate::line::Lines;
 use crate::schema::RecordKind;
@@ -163,7 +163,7 @@ impl FormatTracker {
         let is_forced = matches!(choice, FormatChoice::Forced(_) | FormatChoice::Unread);
         let (state, companions) = match choice {
             FormatChoice::Detect | FormatChoice::DetectWith(_) => {
-                (State::Unknown(placeholder(), 0), Vec::new())
+                (State::Unknown(placeholder_with(line_options.as_ref()), 0), Vec::new())
             }
             FormatChoice::Unread => {
                 (State::Unknown(placeholder(), DETECTION_BYTES_MAX), Vec::new())
