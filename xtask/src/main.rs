@@ -7,6 +7,7 @@ mod debian;
 mod dist;
 mod formats;
 mod h2spec;
+mod lists;
 mod outside;
 mod page;
 mod peers;
@@ -41,6 +42,7 @@ cargo xtask dist check [--binary FILE]
 cargo xtask wasm            checks that core compiles for WebAssembly
 cargo xtask types           writes web/src/generated from crates/view
 cargo xtask formats         writes docs/formats.md from the files of the known formats
+cargo xtask lists           writes the lists of crates/agents from the packages of npm
 cargo xtask page            lints the page and builds it into web/dist
 cargo xtask readme          writes the output of its commands to README.md
 cargo xtask abuse [SUITE...] [--binary FILE] [--seconds N]
@@ -65,6 +67,7 @@ fn main() -> ExitCode {
         ["wasm"] => wasm::fetch_compiler().and_then(|()| wasm::check()),
         ["types"] => types::write(),
         ["formats"] => formats::write(),
+        ["lists"] => lists::write(),
         ["page"] => page::build(),
         ["readme"] => readme::write(),
         ["abuse", ref rest @ ..] => abuse::run(rest),

@@ -6,6 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+
+use crate::lists::{self, ListPart};
 use weir_tools::shell::{Outcome, command, output_of, root};
 
 /// A part that others wrote.
@@ -15,7 +17,8 @@ struct Part {
     version: String,
     licence: String,
     address: String,
-    folder: PathBuf,
+    /// The folder of its files, or the file of its licence.
+    texts: PathBuf,
 }
 
 /// How deep below the folder of a part texts are looked for: C sources are one folder deeper.
@@ -28,13 +31,14 @@ const DEPTH_MAX: usize = 2;
 pub(super) fn collect(target: &str) -> Outcome<String> {
     let mut parts = crates(target)?;
     parts.extend(page_packages()?);
+    parts.extend(lists::parts().into_iter().map(list_part));
     parts.sort_by(|one, other| (&one.name, &one.version).cmp(&(&other.name, &other.version)));
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut list = String::new();
     for part in &parts {
         list +=
             &format!("- {} {}, {}: <{}>\n", part.name, part.version, part.licence, part.address);
-        for text in texts_of(&part.folder, DEPTH_MAX)? {
+        for text in texts_at(&part.texts)? {
             let of_part = format!("{} {}", part.name, part.version);
             texts.entry(text).or_default().push(of_part);
         }
@@ -85,7 +89,7 @@ fn crate_part(package: &Value) -> Outcome<Part> {
     let folder = folder.unwrap_or_else(|| Path::new("/")).to_path_buf();
     let version = text(&package["version"]).to_owned();
     let address = format!("https://crates.io/crates/{name}");
-    Ok(Part { name, version, licence, address, folder })
+    Ok(Part { name, version, licence, address, texts: folder })
 }
 
 /// Whether a crate only makes code at compile time.
@@ -116,9 +120,25 @@ fn page_packages() -> Outcome<Vec<Part>> {
         let licence = licence.ok_or_else(|| format!("the package {name} names no licence"))?;
         let version = text(&package["version"]).to_owned();
         let address = format!("https://www.npmjs.com/package/{name}");
-        Ok(Part { name, version, licence: licence.to_owned(), address, folder })
+        Ok(Part { name, version, licence: licence.to_owned(), address, texts: folder })
     })
     .collect()
+}
+
+/// A list of agents or crawlers.
+fn list_part(list: ListPart) -> Part {
+    let ListPart { name, version, licence, text } = list;
+    let address = format!("https://www.npmjs.com/package/{name}");
+    let (version, licence) = (version.to_owned(), licence.to_owned());
+    Part { name: name.to_owned(), version, licence, address, texts: text }
+}
+
+/// The texts of licences and notices of a part.
+fn texts_at(path: &Path) -> Outcome<Vec<String>> {
+    if path.is_file() {
+        return Ok(vec![fs::read_to_string(path)?.trim().to_owned()]);
+    }
+    texts_of(path, DEPTH_MAX)
 }
 
 /// The texts of licences and notices in a folder. Crates offer a choice of licences, and C sources
@@ -183,7 +203,9 @@ mod tests {
             Err(error) if error.to_string().contains("npm ci") => return,
             collected => collected.expect("the notices"),
         };
-        for part in ["- ring 0.", "- zstd-sys ", "- liblzma-sys ", "- preact ", "- clap "] {
+        for part in
+            ["- ring 0.", "- zstd-sys ", "- liblzma-sys ", "- preact ", "- clap ", "- uap-core "]
+        {
             assert!(page.contains(part), "{part}");
         }
         // Macros, and what only tests need.

@@ -5,6 +5,7 @@ use super::forbidden::{Crates, Exception, Rule};
 /// The crates that each crate may depend on, outside its tests.
 pub(super) const LAYERS: [(&str, &[&str]); 20] = [
     ("core", &[]),
+    ("agents", &["weir-core"]),
     ("demo", &[]),
     ("sync", &[]),
     ("observe", &["weir-sync"]),
@@ -101,8 +102,9 @@ pub(super) const FORBIDDEN: &[Rule] = &[
     },
     Rule {
         path: "serde_json",
-        crates: Crates::AllExcept(&["gateway", "view", "testkit"]),
-        remedy: "only view serialises, and the gateway reads tokens; fill a type of view",
+        crates: Crates::AllExcept(&["agents", "gateway", "view", "testkit"]),
+        remedy: "only view serialises, the gateway reads tokens and agents the addresses of crawlers; \
+                 fill a type of view",
     },
 ];
 

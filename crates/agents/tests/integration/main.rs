@@ -1,0 +1,4 @@
+//! What the embedded lists make of real agents.
+
+mod age;
+mod agents;
