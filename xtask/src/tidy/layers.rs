@@ -56,6 +56,7 @@ pub(super) const LAYERS: [(&str, &[&str]); 20] = [
     (
         "cli",
         &[
+            "weir-agents",
             "weir-core",
             "weir-demo",
             "weir-feed",

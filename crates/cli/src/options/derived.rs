@@ -8,6 +8,7 @@ use weir_geo::GeoField;
 use weir_ingest::FormatChoice;
 
 use super::geography::GeographyArguments;
+use super::{AgentArguments, AgentFields};
 use crate::outcome::Failure;
 
 /// Fields that are derived from those of the log.
@@ -25,6 +26,9 @@ pub(crate) struct DerivedArguments {
 
     #[command(flatten)]
     geography: GeographyArguments,
+
+    #[command(flatten)]
+    agents: AgentArguments,
 }
 
 impl DerivedArguments {
@@ -44,12 +48,13 @@ impl DerivedArguments {
         let has_own = |name: &str| own.iter().any(|field| field.name() == name);
         let places = self.geography.fields(names.iter().copied().filter(|name| !has_own(name)))?;
         own.extend(places);
+        let agents = self.agents.fields();
         let mut fields: Vec<DerivedField> = Vec::new();
         for name in names {
             if Field::by_name(name).is_some() || fields.iter().any(|field| field.name() == name) {
                 continue;
             }
-            fields.extend(self.field(name, &own, zone)?);
+            fields.extend(self.field(name, (&own, &agents), zone)?);
         }
         Ok(choice.deriving(fields))
     }
@@ -85,7 +90,7 @@ impl DerivedArguments {
     fn field(
         &self,
         name: &str,
-        own: &[DerivedField],
+        (own, agents): (&[DerivedField], &AgentFields<'_>),
         zone: Option<&Zone>,
     ) -> Result<Option<DerivedField>, Failure> {
         if let Some(own) = own.iter().find(|field| field.name() == name) {
@@ -97,7 +102,10 @@ impl DerivedArguments {
                 source.map_err(|error| Failure::new(format_args!("--source-name: {error}")))?;
             return Ok(Some(source.into_field()));
         }
-        derived_field(name, zone).map_err(Failure::new)
+        match derived_field(name, zone).map_err(Failure::new)? {
+            Some(field) => Ok(Some(field)),
+            None => agents.field(name),
+        }
     }
 
     /// The fields of `--derive`.

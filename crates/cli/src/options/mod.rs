@@ -1,6 +1,7 @@
 //! Arguments that several commands share, and the values of options, parsed from their text.
 
 mod admin;
+mod agents;
 mod anonymize;
 mod derived;
 mod format;
@@ -17,6 +18,7 @@ mod read;
 mod token_file;
 
 pub(crate) use admin::AdminArguments;
+pub(crate) use agents::{AgentArguments, AgentFields};
 pub(crate) use anonymize::AnonymizeArguments;
 pub(crate) use derived::{DerivedArguments, words};
 pub(crate) use format::FormatArguments;

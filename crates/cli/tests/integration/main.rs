@@ -1,6 +1,7 @@
 //! The integration tests of this crate, in one binary: it is linked once.
 
 mod address;
+mod agents;
 mod anonymize;
 mod bad_input;
 mod blocks;
