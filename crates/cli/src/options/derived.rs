@@ -68,12 +68,14 @@ impl DerivedArguments {
         names: impl IntoIterator<Item = &'a str>,
     ) -> Result<(), Failure> {
         let own = self.own_fields()?;
+        let agents = self.agents.fields();
         for name in names {
-            if self.field(name, &own, None)?.is_none() && !self.geography.check(name)? {
+            if self.field(name, (&own, &agents), None)?.is_none() && !self.geography.check(name)? {
                 let known = own.iter().map(DerivedField::name);
                 let known: Vec<&str> = known
                     .chain(derived_names().iter().map(|it| it.name))
                     .chain(GeoField::ALL.map(GeoField::name))
+                    .chain(weir_agents::DERIVED_NAMES.iter().map(|it| it.name))
                     .collect();
                 let nearest = nearest_name(name, known.iter().copied());
                 let meant = nearest.map_or_else(String::new, |it| format!("did you mean `{it}`? "));
