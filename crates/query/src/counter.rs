@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use weir_core::{
-    Aggregates, CountedRows, Evaluation, Fold, PartialAggregates, Question, Recount, RowBits,
-    Segment, SegmentList, Snapshot, SnapshotSegment, Snapshots, TimeBounds, TopList, Values,
+    Aggregates, CountedRows, Evaluation, Fold, ListedColumns, PartialAggregates, Question, Recount,
+    RowBits, Segment, SegmentList, Snapshot, SnapshotSegment, Snapshots, TimeBounds, TopList,
+    Values,
 };
 
 use crate::cache::{AnswerCache, CachedAnswer};
@@ -23,6 +24,8 @@ pub(crate) enum CountedAggregates {
     All,
     /// No others.
     Totals,
+    /// The lists of all fields.
+    Lists,
     /// The histogram.
     Histogram,
     /// The histogram of all records in the time of the query, whether or not they meet its other
@@ -58,6 +61,10 @@ impl CountedAggregates {
         match self {
             Self::All => {}
             Self::Totals => question.aggregates = Aggregates::none(),
+            Self::Lists => {
+                let top_lists = ListedColumns::All;
+                question.aggregates = Aggregates { top_lists, ..Aggregates::none() };
+            }
             Self::Histogram | Self::UnfilteredHistogram => {
                 question.aggregates = Aggregates { histogram: true, ..Aggregates::none() };
             }

@@ -32,6 +32,7 @@ mod clients;
 mod collateral;
 mod comparison;
 mod counter;
+mod differences;
 mod evaluator;
 mod export;
 mod extents;
@@ -62,6 +63,7 @@ pub use blocks::{
     filter_and_zone,
 };
 pub use clients::{ClientRequests, UserPathAnswers, UserPaths};
+pub use differences::{differences, evaluation_of_all};
 pub use evaluator::{Answer, Evaluator, report};
 pub use export::{
     ExportColumns, ExportCounts, ExportError, ExportFormat, LinePlace, LinePlaces, RowExport,

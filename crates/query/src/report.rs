@@ -30,7 +30,9 @@ pub fn evaluation_by_kind(
     Ok(evaluations.beside(of_each_kind(&unfiltered_query(query), values, aggregates)?))
 }
 
-fn of_each_kind(
+/// Creates evaluations of these aggregates: one for each kind of records, or only for the kind that
+/// the query names.
+pub(crate) fn of_each_kind(
     query: &ParsedQuery,
     values: &Values,
     aggregates: CountedAggregates,

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::group::Group;
 use crate::kind::RecordKind;
 use crate::number::is_zero;
 use crate::row_value::RowValue;
@@ -170,6 +171,21 @@ pub struct CombinationCounts {
     pub count: u64,
     /// The combinations, the most frequent first.
     pub combinations: Vec<Combination>,
+    /// The sources.
+    #[serde(flatten)]
+    pub read: CountedSources,
+}
+
+/// The records of each value of a field, or of each combination of values of several, with measures.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MeasuredCounts<'a> {
+    /// The kind of the records.
+    pub kind: RecordKind,
+    /// The number of all records.
+    pub count: u64,
+    /// The values.
+    #[serde(flatten)]
+    pub group: &'a Group,
     /// The sources.
     #[serde(flatten)]
     pub read: CountedSources,

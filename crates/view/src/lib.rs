@@ -14,6 +14,7 @@ mod collateral;
 mod comparison;
 mod count;
 mod csv;
+mod differences;
 mod estimates;
 mod field_values;
 mod format;
@@ -59,10 +60,11 @@ pub use client_profile::{ClientLooks, ClientProfile};
 pub use collateral::{Collateral, GoodClient, GoodReason, ReasonCount};
 pub use comparison::{Changes, Compare, Comparison, Period, TotalChange, TotalChanges};
 pub use count::{
-    ColumnTotal, Combination, CombinationCounts, CountTable, FileLines, LineCounts, OtherColumns,
-    OtherRows, RecordCount, TableRow, ValueCount, ValueCounts,
+    ColumnTotal, Combination, CombinationCounts, CountTable, FileLines, LineCounts, MeasuredCounts,
+    OtherColumns, OtherRows, RecordCount, TableRow, ValueCount, ValueCounts,
 };
 pub use csv::{csv_row, push_csv_value};
+pub use differences::{Difference, Differences, g_squared};
 pub use field_values::{field_value, value_in};
 pub use format_fit::{
     FormatFit, FormatFits, FormatMismatch, KnownFormat, KnownFormats, SuggestedFormat,

@@ -7,6 +7,7 @@ use weir_core::{Field, YearOrigin};
 
 use crate::blocks::BlocksReport;
 use crate::comparison::Comparison;
+use crate::differences::Differences;
 use crate::group::{Group, Tally};
 use crate::kind::{KindCount, RecordKind};
 use crate::number::is_zero;
@@ -133,6 +134,10 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(skip))]
     pub blocks: Option<BlocksReport>,
+    /// How the matching records differ from the others, in `weir report --json --different`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(skip))]
+    pub different: Option<Differences>,
     /// The visitors of the requests by day, in `weir report --json --visitors`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(skip))]

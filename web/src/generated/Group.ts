@@ -3,7 +3,8 @@ import type { GroupRest } from "./GroupRest";
 import type { GroupRow } from "./GroupRow";
 
 /**
- * The most frequent values of a field, and the others together.
+ * The first values of a field, or combinations of values of several fields, in the order of a
+ * measure, and the others together.
  */
 export type Group = { 
 /**
@@ -11,8 +12,29 @@ export type Group = {
  */
 field: string, 
 /**
- * The most frequent values, by count and then by value. Records without the field form a value
- * too.
+ * The other fields of a group by several.
+ */
+further_fields?: Array<string>, 
+/**
+ * The names of the measures to show, in order; left out if they are the usual ones.
+ */
+measures?: Array<string>, 
+/**
+ * The measure by which the rows are ordered; left out if it is the number of records.
+ */
+sort?: string, 
+/**
+ * The number of records from which a value has a row; left out if it is 0.
+ */
+min?: number, 
+/**
+ * The measures that are estimates, because memory ran out; left out if there are none. The
+ * numbers of records are marked in their rows.
+ */
+estimated?: Array<string>, 
+/**
+ * The first rows, in descending order of the measure, then of the number of records, and then
+ * by value. Records without the field form a value too.
  */
 rows: Array<GroupRow>, 
 /**

@@ -52,8 +52,23 @@ overlay?: RecordKind,
 overlay_ahead_s?: number, 
 /**
  * The field to group by: `status_class` or a field's name, but neither the time nor a number.
+ * Several are joined by commas.
  */
 group?: string, 
+/**
+ * The measures of the groups, such as `clients` or `p95:request_time`; without any, the usual
+ * ones.
+ */
+measures?: Array<string>, 
+/**
+ * The measure by which the groups are ordered, the largest first; the number of records if none
+ * is named.
+ */
+sort?: string, 
+/**
+ * The number of records from which a group has a row.
+ */
+min?: number, 
 /**
  * The period to compare with the one before it. The report is about that period.
  */

@@ -1,6 +1,7 @@
 //! The arguments of `weir count`.
 
 use clap::Args;
+use weir_view::Measure;
 
 use crate::options::{AnonymizeArguments, KindArgument, OutputArguments};
 use crate::scan::LogArguments;
@@ -19,6 +20,19 @@ pub(crate) struct CountArguments {
     #[arg(long, value_name = "N", requires = "by", allow_negative_numbers = true,
         value_parser = clap::value_parser!(u32).range(0..))]
     pub(crate) top: Option<u32>,
+
+    /// Order the values by this measure, the largest first, and show it, such as bytes, clients, p95
+    /// or p95:upstream_time: the measures of `weir report --group`. Fields of text only
+    #[arg(long, value_name = "MEASURE", requires = "by")]
+    pub(crate) sort: Option<Measure>,
+
+    /// Show these measures of the values
+    #[arg(long, value_name = "MEASURE[,MEASURE...]", requires = "by", value_delimiter = ',')]
+    pub(crate) measure: Vec<Measure>,
+
+    /// Leave out the values of fewer requests
+    #[arg(long, value_name = "N", requires = "by")]
+    pub(crate) min: Option<u64>,
 
     /// Count the records of this kind [default: requests, if there are any]
     #[arg(long, value_enum, value_name = "KIND")]
@@ -40,12 +54,20 @@ pub(crate) struct CountArguments {
     pub(crate) logs: LogArguments,
 }
 
+impl CountArguments {
+    /// Whether the values have measures besides their number.
+    pub(super) fn has_measures(&self) -> bool {
+        self.sort.is_some() || !self.measure.is_empty() || self.min.is_some()
+    }
+}
+
 const EXAMPLES: &str = "\
 Examples:
   weir count access.log access.log.*.gz
   weir count --by path --where status=404 --top 20 access.log
   weir count --by client,status_class --csv access.log
   weir count --by client,path,status --top 20 access.log
+  weir count --by client,host --sort bytes --top 20 access.log
   weir count --by status --since yesterday --until yesterday access.log
 
 Without --by and --where it counts lines as `wc -l` does, and also a last line without a line

@@ -4,6 +4,7 @@ mod arguments;
 mod combinations;
 mod kinds;
 mod lines;
+mod measured;
 mod output;
 mod records;
 mod table;
@@ -57,6 +58,9 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
     let inputs = inputs_of(&arguments.logs.files)?;
     if arguments.by.len() > FIELDS_MAX {
         return Err(Failure::new(format_args!("--by: name {FIELDS_MAX} fields at most")));
+    }
+    if arguments.has_measures() {
+        return measured::run(arguments);
     }
     let output = arguments.output.kind();
     let format = arguments.anonymize.hiding(arguments.logs.format_choice()?);

@@ -4,6 +4,7 @@
 mod axis;
 mod blocks;
 mod colour;
+mod differences;
 mod escape;
 mod group;
 mod lists;
@@ -15,6 +16,7 @@ mod visitors;
 pub(crate) use axis::{AxisWidths, axis_labels};
 pub(crate) use blocks::{blocks_counts, blocks_remarks};
 pub(crate) use colour::colour_number;
+pub(crate) use differences::differences_counts;
 pub(crate) use escape::{safe, safe_bytes, safe_rows};
 pub(crate) use group::GroupColumns;
 pub(crate) use lists::{fields_with_values, list_order, title_of};

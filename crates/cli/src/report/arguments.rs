@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use weir_core::AddressBlock;
 use weir_view::{BlocksQuestion, Measure};
 
+use crate::count::CountArguments;
 use crate::options::{
     AnonymizeArguments, KindArgument, OutputArguments, PeriodArguments, ReadArguments,
     parse_duration,
@@ -53,6 +54,11 @@ pub(crate) struct ReportArguments {
     /// Leave out the values of --group with fewer requests
     #[arg(long, value_name = "N", requires = "group")]
     pub(crate) min: Option<u64>,
+
+    /// Add the values of all fields that separate the requests that match best from all others, by
+    /// G-squared: what is different during a time or with a condition
+    #[arg(long, conflicts_with = "compare")]
+    pub(crate) different: bool,
 
     /// Compare with the previous period: the period from --since to --until with the one of the
     /// same length before it; without --since, the second half of the log with the first
@@ -102,6 +108,10 @@ pub(crate) struct ReportArguments {
     #[command(flatten)]
     pub(crate) read: ReadArguments,
 
+    /// The option that names the fields of the group.
+    #[arg(skip = "--group")]
+    pub(super) group_option: &'static str,
+
     /// The networks whose clients are good.
     #[arg(skip)]
     pub(super) good_networks: Vec<AddressBlock>,
@@ -125,6 +135,7 @@ impl ReportArguments {
             sort: None,
             measure: Vec::new(),
             min: None,
+            different: false,
             compare: false,
             period: logs.period.clone(),
             conditions: logs.conditions.clone(),
@@ -136,7 +147,23 @@ impl ReportArguments {
             stack: "status_class".to_owned(),
             anonymize: AnonymizeArguments::default(),
             read: logs.read_arguments(memory),
+            group_option: "--group",
             good_networks,
+        }
+    }
+
+    /// The arguments of a report with only the group of a count.
+    pub(crate) fn of_count(count: &CountArguments) -> Self {
+        let top = count.top.unwrap_or(u32::MAX);
+        Self {
+            group: Some(count.by.join(",")),
+            sort: count.sort,
+            measure: count.measure.clone(),
+            min: count.min,
+            kind: count.kind,
+            anonymize: count.anonymize.clone(),
+            group_option: "--by",
+            ..Self::of_blocks(&count.logs, count.memory.as_deref(), top, Vec::new())
         }
     }
 }
@@ -166,6 +193,7 @@ Examples:
   weir report --group host --since -7d --compare access.log
   weir report --visitors --where 'status!=4xx' access.log
   weir report --group path --sort p95 --min 100 access.log
+  weir report --different --since 14:10 --until 14:20 access.log
   weir report --html report.html access.log
 
 Conditions:

@@ -18,12 +18,14 @@ use crate::outcome::Failure;
 use crate::scan::query_failure;
 
 /// The counts that are made while the logs are read: the report and, if the report has a place for
-/// them, the blocked addresses and the visitors.
+/// them, the blocked addresses, the visitors and all other records.
 #[derive(Clone)]
 pub(super) struct ReportFold {
     pub(super) evaluations: EvaluationByKind,
     pub(super) census: Option<BlockCensus>,
     pub(super) visitors: Option<Visitors>,
+    /// The lists of all records, whether or not they match.
+    pub(super) all: Option<EvaluationByKind>,
 }
 
 impl Fold for ReportFold {
@@ -35,6 +37,9 @@ impl Fold for ReportFold {
         if let Some(visitors) = &mut self.visitors {
             visitors.refresh(values);
         }
+        if let Some(all) = &mut self.all {
+            all.refresh(values);
+        }
     }
 
     fn update(&mut self, segment: &Segment) {
@@ -44,6 +49,9 @@ impl Fold for ReportFold {
         }
         if let Some(visitors) = &mut self.visitors {
             visitors.update(segment);
+        }
+        if let Some(all) = &mut self.all {
+            all.update(segment);
         }
     }
 
@@ -55,6 +63,9 @@ impl Fold for ReportFold {
         if let (Some(own), Some(other)) = (&mut self.visitors, &other.visitors) {
             own.merge(other);
         }
+        if let (Some(own), Some(other)) = (&mut self.all, &other.all) {
+            own.merge(other);
+        }
     }
 }
 
@@ -64,7 +75,7 @@ pub(super) fn census(
     request: &ReportRequest,
     values: &Values,
 ) -> Result<Option<BlockCensus>, Failure> {
-    if request.query.kind().is_some() || arguments.compare {
+    if request.query.kind().is_some() || arguments.compare || arguments.group_option != "--group" {
         return Ok(None);
     }
     let (filter, _) = filter_and_zone(&request.query, values).map_err(query_failure)?;
@@ -84,6 +95,23 @@ pub(super) fn visitors(
         return Err(Failure::new("--visitors: only requests have visitors; leave --kind out"));
     }
     weir_query::visitors(&request.query, values).map_err(query_failure).map(Some)
+}
+
+/// Returns the count of all records, if the arguments ask how those that match differ.
+pub(super) fn all(
+    arguments: &ReportArguments,
+    request: &ReportRequest,
+    values: &Values,
+) -> Result<Option<EvaluationByKind>, Failure> {
+    if !arguments.different {
+        return Ok(None);
+    }
+    if request.query.selects_all() {
+        return Err(Failure::new(
+            "--different: name the requests to compare with the others, with --where, --since or --until",
+        ));
+    }
+    weir_query::evaluation_of_all(&request.query, values).map_err(query_failure).map(Some)
 }
 
 /// The blocks of a report, or a note on why they are left out.

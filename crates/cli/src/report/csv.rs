@@ -2,7 +2,7 @@
 
 use weir_ingest::SourceSnapshot;
 use weir_view::{
-    BlocksReport, Comparison, Group, GroupRow, IncompleteSource, Measure, MeasureValue,
+    BlocksReport, Comparison, Difference, Group, GroupRow, IncompleteSource, Measure, MeasureValue,
     PeriodTally, Quantiles, RecordKind, Report, RowValue, Tally, TopRow, Visitors, csv_row,
 };
 
@@ -61,6 +61,9 @@ pub(super) fn write(report: &Report, sources: &[SourceSnapshot]) -> String {
     rows.kind = None;
     if let Some(blocks) = &report.blocks {
         rows.blocks(blocks);
+    }
+    if let Some(different) = &report.different {
+        different.rows.iter().for_each(|row| rows.difference(row));
     }
     if let Some(visitors) = &report.visitors {
         rows.visitors(visitors);
@@ -289,6 +292,22 @@ impl Rows {
         (cells[5], cells[6]) = (self.bytes(top.tally), self.errors(top.tally));
         self.push(cells);
         self.push_uncounted(field, &top.value);
+    }
+
+    /// Adds a row for a value that separates the matching records from the others, and a row with the
+    /// others.
+    fn difference(&mut self, row: &Difference) {
+        let rows = [
+            ("different", row.count, row.share),
+            ("elsewhere", row.others_count, row.others_share),
+        ];
+        for (section, count, share) in rows {
+            let mut cells: Cells = Default::default();
+            (cells[0], cells[1]) = (section.to_owned(), row.field.clone());
+            cells[2].clone_from(&row.value.text);
+            (cells[3], cells[4]) = (count.to_string(), format!("{share:.6}"));
+            self.push(cells);
+        }
     }
 
     /// Adds the visitors in total and by day. Errors of exact numbers are left out.

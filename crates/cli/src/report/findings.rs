@@ -41,7 +41,7 @@ pub(crate) fn check_fields(
             Some(field) => field.name(),
             None => &name,
         };
-        let is_class = matches!(option, "--stack" | "--group") && name == STATUS_CLASS;
+        let is_class = matches!(option, "--stack" | "--group" | "--by") && name == STATUS_CLASS;
         if !is_class && !names.iter().any(|other| other == known) {
             let error = UnknownField { name, fields: names };
             return Err(Failure::new(format_args!("{option}: {error}")));
@@ -54,7 +54,7 @@ pub(crate) fn check_fields(
 fn group_fields(arguments: &ReportArguments, query: &WrittenQuery) -> Vec<(&'static str, String)> {
     let Some(group) = query.group() else { return Vec::new() };
     let mut named: Vec<(&str, String)> =
-        group.fields.iter().map(|field| ("--group", field.clone())).collect();
+        group.fields.iter().map(|field| (arguments.group_option, field.clone())).collect();
     let mut add = |option, measure: Measure| {
         named.extend(measure.field().map(|field| (option, field.name().to_owned())));
     };

@@ -26,7 +26,7 @@ use crate::messages::say_all;
 use crate::options::OutputKind;
 use crate::outcome::{Exit, Failure, print, print_csv, say};
 use crate::output_file::refuse_input;
-use crate::scan::query_failure;
+use crate::scan::{inputs_of, query_failure};
 use crate::sources::{self, Complaint};
 use crate::terminal::{self, Screen};
 use crate::unmatched;
@@ -106,6 +106,24 @@ pub(crate) fn print_blocks(arguments: &ReportArguments) -> Result<Exit, Failure>
     ))
 }
 
+/// Reads a report for its group, without what tripped the rules. The notes and complaints are printed
+/// by the function that is returned, after the report.
+///
+/// # Errors
+/// If an argument is not valid, or a log cannot be read.
+pub(crate) fn read_group(
+    arguments: &ReportArguments,
+) -> Result<(Report, impl FnOnce() -> Exit + use<>), Failure> {
+    let screen = Screen::of_stdout(false);
+    let inputs = inputs_of(&arguments.files)?;
+    let (mut records, complaints) = Records::find(arguments, &inputs)?;
+    let request = ReportRequest::new(arguments, &mut records, &screen)?;
+    let mut reading = read(arguments, &mut records, request, &screen)?;
+    reading.complaints.splice(0..0, complaints);
+    reading.name_sources();
+    Ok((reading.report.clone(), move || reading.say()))
+}
+
 /// A report, and the notes and complaints about its sources.
 struct Reading {
     report: Report,
@@ -183,11 +201,12 @@ fn read_once(
     let evaluations = evaluation_by_kind(&request.query, &data.values()).map_err(query_failure)?;
     let census = blocks::census(arguments, request, &data.values())?;
     let visitors = blocks::visitors(arguments, request, &data.values())?;
-    let fold = ReportFold { evaluations, census, visitors };
+    let all = blocks::all(arguments, request, &data.values())?;
+    let fold = ReportFold { evaluations, census, visitors, all };
     let (answer, faults) = records.fold(&options, &data, &request.format, fold)?;
     let mut complaints = sources::complaints(faults);
 
-    let ReportFold { evaluations: answer, census, visitors } = answer;
+    let ReportFold { evaluations: answer, census, visitors, all } = answer;
     let snapshot = data.snapshot();
     let written = &request.written;
     findings::check_fields(arguments, written, &snapshot.sources, &snapshot.formats)?;
@@ -195,6 +214,13 @@ fn read_once(
     let compared = if arguments.compare { compared(&data, request, options.jobs)? } else { None };
     let mut report = compared
         .unwrap_or_else(|| report_of_fold(&answer, &data.values(), &snapshot, &request.query));
+    let kind = report.kind.into();
+    if let (Some(selected), Some(all)) =
+        (answer.of(kind), all.as_ref().and_then(|all| all.of(kind)))
+    {
+        report.different =
+            Some(weir_query::differences(&request.query, &data.values(), selected, all));
+    }
     report.visitors = visitors.map(|visitors| (&visitors.counts()).into());
     let log_ns = answer.time_range_ns(report.kind.into());
     let mut notes = findings::notes(&snapshot.sources, &report, log_ns);

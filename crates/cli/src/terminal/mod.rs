@@ -3,6 +3,7 @@
 mod blocks;
 mod chart;
 mod comparison;
+mod differences;
 mod group;
 mod lists;
 mod progress;
@@ -15,7 +16,7 @@ mod visitors;
 use std::io::IsTerminal;
 
 use weir_ingest::SourceSnapshot;
-use weir_view::{BlocksReport, Report};
+use weir_view::{BlocksReport, Group, Report};
 
 pub(crate) use chart::{Plot, shown_buckets};
 pub(crate) use lists::{BAR_COLUMNS, bar};
@@ -84,6 +85,9 @@ pub(crate) fn draw(report: &Report, sources: &[SourceSnapshot], screen: &Screen)
     if let Some(blocks) = &report.blocks {
         lines.extend(blocks::draw(blocks, screen));
     }
+    if let Some(different) = &report.different {
+        lines.extend(differences::draw(different, report.kind, screen));
+    }
     if let Some(visitors) = &report.visitors {
         lines.extend(visitors::draw(visitors, screen));
     }
@@ -107,6 +111,11 @@ pub(crate) fn draw_blocks(report: &BlocksReport, screen: &Screen) -> String {
         lines.pop();
     }
     lines.join("\n") + "\n"
+}
+
+/// The group of a report alone.
+pub(crate) fn draw_group(group: &Group, report: &Report, screen: &Screen) -> String {
+    group::draw(group, report, screen).join("\n") + "\n"
 }
 
 /// The records of one kind: totals, chart and lists, with an empty line at the end.

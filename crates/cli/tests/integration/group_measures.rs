@@ -245,3 +245,101 @@ fn measures_that_the_log_lacks_are_refused() {
         assert!(run.stderr.contains(sentence), "{arguments:?}: {}", run.stderr);
     }
 }
+
+/// The requests with status 500 are those of one path, and of one client in two.
+#[test]
+fn the_values_that_separate_the_requests_are_listed_first() {
+    let request = |second: u64| Request {
+        client: second % 2 + 1,
+        path: if second.is_multiple_of(10) {
+            "/broken".to_owned()
+        } else {
+            format!("/{}", second % 10)
+        },
+        status: if second.is_multiple_of(20) { 500 } else { 200 },
+        bytes: 10,
+        second,
+        request_ms: 5,
+        upstream_ms: None,
+    };
+    let requests: Vec<Request> = (0..400).map(request).collect();
+    let folder = Folder::new();
+    let log = folder.file("a.log", requests.iter().map(line).collect::<String>().as_bytes());
+    let arguments = ["--different", "--where", "status=500", "--top", "3"];
+    let different = &report(&log, &arguments)["different"];
+    let counts = ["selected", "others", "values"].map(|name| different[name].as_u64());
+    // Two clients, ten paths, and one value each of method and protocol.
+    assert_eq!(counts, [Some(20), Some(380), Some(2 + 10 + 2)]);
+    let rows = different["rows"].as_array().expect("rows");
+    let numbers = |row: &Value| ["count", "others_count"].map(|name| row[name].as_u64());
+    assert_eq!((&rows[0]["field"], &rows[0]["value"]), (&"path".into(), &"/broken".into()));
+    assert_eq!(numbers(&rows[0]), [Some(20), Some(20)]);
+    assert!(rows[0]["g2"].as_f64().is_some_and(|g2| g2 > 80.0), "{different}");
+    // All of them are of the first client; of the others, 180 of 380 are. The second client is as
+    // much rarer as the first is more frequent.
+    let g2: Vec<f64> = rows[1..].iter().filter_map(|row| row["g2"].as_f64()).collect();
+    assert_eq!(rows[1]["field"], "client");
+    assert!((g2[0].abs() - g2[1].abs()).abs() < 1e-9 && g2[0] * g2[1] < 0.0, "{different}");
+
+    let options = ["report", "--format", DEFINITION];
+    let shown = run([&options[..], &arguments, &[text(&log)]].concat()).stdout;
+    assert!(
+        shown.contains("What is different  20 of 400 requests, 14 values compared\n"),
+        "{shown}"
+    );
+    let refused = run([&options[..], &["--different", text(&log)]].concat());
+    assert_eq!(refused.code, 2);
+    assert!(
+        refused.stderr.contains("--different: name the requests to compare"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
+fn a_count_with_measures_is_the_group_of_a_report() {
+    let requests = requests(500);
+    let folder = Folder::new();
+    let log = folder.file("a.log", requests.iter().map(line).collect::<String>().as_bytes());
+    let arguments =
+        ["--sort", "bytes", "--measure", "requests,bytes,p95", "--min", "3", "--top", "7"];
+    let group = &report(&log, &[&["--group", "client,status"][..], &arguments].concat())["group"];
+    let count = |output: &[&str]| {
+        let options = ["count", "--format", DEFINITION, "--by", "client,status"];
+        let run = run([&options[..], &arguments, output, &[text(&log)]].concat());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        run.stdout
+    };
+    let own: Value = serde_json::from_str(&count(&["--json"])).expect("JSON");
+    assert_eq!((&own["count"], &own["kind"]), (&500.into(), &"request".into()));
+    for member in ["field", "further_fields", "measures", "sort", "min", "rows", "rest"] {
+        assert_eq!(own[member], group[member], "{member}");
+    }
+    let bytes: Vec<u64> = {
+        let groups = grouped(&requests, |request| (request.client, request.status));
+        let sums = groups.values().filter(|group| group.len() >= 3);
+        let mut sums: Vec<u64> =
+            sums.map(|group| group.iter().map(|request| request.bytes).sum()).collect();
+        sums.sort_unstable_by(|one, other| other.cmp(one));
+        sums.into_iter().take(7).collect()
+    };
+    let csv = count(&["--csv"]);
+    assert_eq!(csv.lines().next(), Some("client,status,requests,bytes,p95:request_time"));
+    let column = csv.lines().skip(1).filter_map(|row| row.split(',').nth(3)?.parse().ok());
+    assert_eq!(column.collect::<Vec<u64>>(), bytes);
+    assert!(
+        count(&[]).starts_with("By client, status, largest bytes sent first, from 3 requests\n")
+    );
+
+    let options = ["count", "--format", DEFINITION, "--by", "client", "--sort", "bytes"];
+    let hidden = run([&options[..], &["--anonymize", text(&log)]].concat()).stdout;
+    assert!(hidden.contains("192.0.2.0") && !hidden.contains("192.0.2.1"), "{hidden}");
+
+    let refused = run(["count", "--by", "bytes", "--sort", "p95", text(&log)]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("--by: `bytes` is not a field of text"), "{}", refused.stderr);
+    let refused =
+        run(["count", "--format", DEFINITION, "--by", "hue", "--sort", "p95", text(&log)]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("--by: the log has no field `hue`"), "{}", refused.stderr);
+}

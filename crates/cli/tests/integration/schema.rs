@@ -60,9 +60,7 @@ fn logs() -> Vec<String> {
 fn reports_fit_their_schema() {
     let logs = logs();
     for log in &logs {
-        let measures =
-            ["--group", "client,method", "--measure", "clients,first_seen", "--min", "2"];
-        fitting("report", &measures, &[log]);
+        fitting("report", &["--different", "--where", "client!=192.0.2.1"], &[log]);
         let whole = &fitting("report", &["--group", "client", "--top", "3"], &[log])[0];
         fitting("report", &["--visitors"], &[log]);
         // One time is not a period.
@@ -70,6 +68,9 @@ fn reports_fit_their_schema() {
             fitting("report", &["--compare"], &[log]);
         }
     }
+    let measures = ["--group", "client,method", "--measure", "clients,first_seen", "--min", "2"];
+    fitting("report", &measures, &[&logs[0]]);
+    fitting("count", &["--by", "client,method", "--sort", "last_seen"], &[&logs[0]]);
     let all: Vec<&str> = logs.iter().map(String::as_str).collect();
     let [mixed] = &fitting("report", &["--where", "client!=192.0.2.1"], &all)[..] else {
         panic!("one object")

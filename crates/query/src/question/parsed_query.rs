@@ -125,6 +125,12 @@ impl ParsedQuery {
         }
     }
 
+    /// Returns the query about all records, without groups.
+    pub(crate) fn of_all(&self) -> Self {
+        let (conditions, period) = (Vec::new(), PeriodBounds::default());
+        Self { conditions, period, group: None, ..self.clone() }
+    }
+
     /// Returns the query with the conditions and the period of another one.
     pub(crate) fn with_conditions_of(self, other: &Self) -> Self {
         Self { conditions: other.conditions.clone(), period: other.period, ..self }
@@ -184,7 +190,7 @@ impl ParsedQuery {
     }
 
     /// Returns whether every record of its kind is selected.
-    pub(crate) fn selects_all(&self) -> bool {
+    pub fn selects_all(&self) -> bool {
         self.conditions.is_empty() && self.period == PeriodBounds::default()
     }
 

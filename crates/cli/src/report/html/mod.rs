@@ -75,6 +75,9 @@ fn page(report: &Report, sources: &[SourceSnapshot]) -> String {
     page += "</header>\n";
     page += &incomplete(report);
     page += &report.blocks.as_ref().map(blocks::section).unwrap_or_default();
+    if let Some(different) = &report.different {
+        page += &tables::differences(different, report.kind);
+    }
     page += &report.visitors.as_ref().map(tables::visitors).unwrap_or_default();
     page += &records(report, true);
     for other in &report.other_kinds {

@@ -1,13 +1,15 @@
 //! The lists, as tables.
 
 use weir_view::{
-    Changes, Comparison, Group, GroupRow, Report, RowValue, TopRow, Visitors, difference,
+    Changes, Comparison, Differences, Group, GroupRow, RecordKind, Report, RowValue, TopRow,
+    Visitors, difference,
 };
 
 use super::text::{safe, value};
 use crate::display::{
-    GroupColumns, at_least, change, counted as counted_visitors, earlier_days, fields_with_values,
-    list_order, lower_bound, separated, share, signed, title_of, visitors_counts, visitors_remarks,
+    GroupColumns, at_least, change, counted as counted_visitors, differences_counts, earlier_days,
+    fields_with_values, list_order, lower_bound, separated, share, signed, title_of,
+    visitors_counts, visitors_remarks,
 };
 
 /// The group, with a last row for the sum of the other values.
@@ -66,6 +68,21 @@ fn counted(count: u64, value: &RowValue) -> String {
         0 => shown,
         most => format!("<span title=\"up to {} more\">{shown}</span>", separated(most)),
     }
+}
+
+/// What is different in the records that match.
+pub(super) fn differences(differences: &Differences, kind: RecordKind) -> String {
+    let rows = differences.rows.iter().map(|own| {
+        let cells = [
+            share(own.count, differences.selected),
+            share(own.others_count, differences.others),
+            separated(own.count),
+            safe(&own.field),
+        ];
+        row(&cells, &value(&own.value.bytes()))
+    });
+    let rows = head(&["here", "elsewhere", kind.column(), "field"]) + &rows.collect::<String>();
+    section("What is different", &differences_counts(differences, kind), &rows)
 }
 
 /// The visitors of each day.
