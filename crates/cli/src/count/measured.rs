@@ -26,7 +26,7 @@ pub(super) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
              such as path or status"
         )));
     }
-    let (report, exit) = read_group(&ReportArguments::of_count(arguments))?;
+    let (report, exit) = read_group(&report_arguments(arguments))?;
     let Some(group) = &report.group else { return Ok(exit()) };
     match arguments.output.kind() {
         OutputKind::Text => print(&draw_group(group, &report, &Screen::of_stdout(false)))?,
@@ -85,5 +85,20 @@ fn cell(measure: Measure, row: &GroupRow, matching: u64) -> String {
             Some(MeasureValue::Time(stamp)) => stamp.clone(),
             None => String::new(),
         },
+    }
+}
+
+/// The arguments of the report whose group is the answer.
+fn report_arguments(count: &CountArguments) -> ReportArguments {
+    let top = count.top.unwrap_or(u32::MAX);
+    ReportArguments {
+        group: Some(count.by.join(",")),
+        sort: count.sort,
+        measure: count.measure.clone(),
+        min: count.min,
+        kind: count.kind,
+        anonymize: count.anonymize.clone(),
+        group_option: "--by",
+        ..ReportArguments::of_blocks(&count.logs, count.memory.as_deref(), top, Vec::new())
     }
 }

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use weir_core::AddressBlock;
 use weir_view::{BlocksQuestion, Measure};
 
-use crate::count::CountArguments;
 use crate::options::{
     AnonymizeArguments, KindArgument, OutputArguments, PeriodArguments, ReadArguments,
     parse_duration,
@@ -110,7 +109,7 @@ pub(crate) struct ReportArguments {
 
     /// The option that names the fields of the group.
     #[arg(skip = "--group")]
-    pub(super) group_option: &'static str,
+    pub(crate) group_option: &'static str,
 
     /// The networks whose clients are good.
     #[arg(skip)]
@@ -149,21 +148,6 @@ impl ReportArguments {
             read: logs.read_arguments(memory),
             group_option: "--group",
             good_networks,
-        }
-    }
-
-    /// The arguments of a report with only the group of a count.
-    pub(crate) fn of_count(count: &CountArguments) -> Self {
-        let top = count.top.unwrap_or(u32::MAX);
-        Self {
-            group: Some(count.by.join(",")),
-            sort: count.sort,
-            measure: count.measure.clone(),
-            min: count.min,
-            kind: count.kind,
-            anonymize: count.anonymize.clone(),
-            group_option: "--by",
-            ..Self::of_blocks(&count.logs, count.memory.as_deref(), top, Vec::new())
         }
     }
 }
