@@ -113,7 +113,7 @@ pub(crate) struct ReportArguments {
 
     /// The networks whose clients are good.
     #[arg(skip)]
-    pub(super) good_networks: Vec<AddressBlock>,
+    pub(crate) good_networks: Vec<AddressBlock>,
 }
 
 impl ReportArguments {
