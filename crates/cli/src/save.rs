@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &SaveArguments) -> Result<Exit, Failure> {
             safe(&saved.to_string_lossy())
         )));
     }
-    let format = arguments.anonymize.hiding(arguments.read.format_choice()?);
+    let format = arguments.anonymize.hiding(arguments.read.format_choice()?)?;
     let (inputs, mut complaints) = sources::find(&inputs, &format);
     refuse_input("save", output, &inputs)?;
     // A full disk or a folder without permission is found before the logs are read.

@@ -38,3 +38,18 @@ pub fn derived_names() -> &'static [DerivedName] {
     ];
     NAMES
 }
+
+/// The field that a derived field follows from; `None` for other names, and for those that follow
+/// from the source.
+pub(crate) fn origin_of(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "date" | "hour" | "weekday" => "time",
+        "network" => "client",
+        "extension" | "static" => "path",
+        "campaign" => "query",
+        _ if name.starts_with("network/") => "client",
+        _ if name.starts_with("path/") => "path",
+        _ if name.starts_with("query:") => "query",
+        _ => return None,
+    })
+}

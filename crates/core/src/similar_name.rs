@@ -1,6 +1,6 @@
 //! The known name that a person may have meant by an unknown one.
 
-use crate::derived_name::derived_names;
+use crate::derived_name::{derived_names, origin_of};
 
 /// Names that people try, and the fields that they mean.
 const OTHER_NAMES: [(&str, &str); 26] = [
@@ -67,6 +67,9 @@ pub fn nearest_name<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) ->
 /// after the subject of a sentence about them.
 pub(crate) fn names_instead(name: &str, known: &[String], subject: &str) -> String {
     let all = known.join(", ");
+    if let Some(origin) = origin_of(name) {
+        return format!("it follows from `{origin}`, which is not there; {subject} {all}");
+    }
     // Derived fields are not listed, because every log has them.
     let derived = derived_names().iter().map(|derived| derived.name);
     match nearest_name(name, known.iter().map(String::as_str).chain(derived)) {

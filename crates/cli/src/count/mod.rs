@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
         return measured::run(arguments);
     }
     let output = arguments.output.kind();
-    let format = arguments.anonymize.hiding(arguments.logs.format_choice()?);
+    let format = arguments.anonymize.hiding(arguments.logs.format_choice()?)?;
     let (mut inputs, complaints) = sources::find(&inputs, &format);
     let zone = arguments.logs.zone()?;
     let conditions = Conditions::parse(&arguments.logs, zone.as_ref(), &mut inputs, &format)?;

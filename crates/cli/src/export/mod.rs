@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
             "--anonymize: --to lines copies the lines as they are; write --to csv, or another form",
         ));
     }
-    let choice = arguments.anonymize.hiding(arguments.logs.format_choice()?);
+    let choice = arguments.anonymize.hiding(arguments.logs.format_choice()?)?;
     let (mut inputs, mut complaints) = sources::find(&inputs, &choice);
     let mut output = if arguments.is_stdout() {
         let (others, same) = sources::without_output(inputs);

@@ -4,6 +4,8 @@ use clap::Args;
 use weir_core::AddressMask;
 use weir_ingest::FormatChoice;
 
+use crate::outcome::Failure;
+
 /// What of the addresses is hidden.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct AnonymizeArguments {
@@ -27,10 +29,32 @@ impl AnonymizeArguments {
     }
 
     /// The choice, whose formats hide addresses if they are to be hidden.
-    pub(crate) fn hiding(&self, choice: FormatChoice) -> FormatChoice {
-        match self.anonymize {
-            Some(mask) => choice.hiding(mask),
-            None => choice,
-        }
+    ///
+    /// # Errors
+    /// If a derived field of the formats needs whole addresses.
+    pub(crate) fn hiding(&self, choice: FormatChoice) -> Result<FormatChoice, Failure> {
+        let Some(mask) = self.anonymize else { return Ok(choice) };
+        let choice = choice.hiding(mask);
+        check_hidden(&choice)?;
+        Ok(choice)
+    }
+}
+
+/// The derived fields that would be wrong about an address without its last bits.
+const OF_WHOLE_ADDRESSES: [&str; 5] = ["crawler_verified", "country", "city", "asn", "asn_name"];
+
+/// Checks that no derived field needs the whole addresses that formats hide.
+///
+/// # Errors
+/// If one does.
+pub(crate) fn check_hidden(choice: &FormatChoice) -> Result<(), Failure> {
+    let Some(options) = choice.line_options().filter(|it| it.mask.is_some()) else { return Ok(()) };
+    let mut names = options.derived.iter().map(|field| field.name());
+    match names.find(|name| OF_WHOLE_ADDRESSES.contains(name)) {
+        Some(name) => Err(Failure::new(format_args!(
+            "--anonymize: `{name}` needs whole addresses, and would be wrong about hidden ones; \
+             leave out one of them"
+        ))),
+        None => Ok(()),
     }
 }

@@ -2,11 +2,13 @@
 
 use clap::Args;
 use weir_core::{
-    DerivedField, Extract, Field, SourceName, Zone, derived_field, derived_names, nearest_name,
+    DerivedField, Extract, Field, STATUS_CLASS, SourceName, Zone, derived_field, derived_names,
+    nearest_name,
 };
 use weir_geo::GeoField;
 use weir_ingest::FormatChoice;
 
+use super::check_hidden;
 use super::geography::GeographyArguments;
 use super::{AgentArguments, AgentFields};
 use crate::outcome::Failure;
@@ -56,7 +58,9 @@ impl DerivedArguments {
             }
             fields.extend(self.field(name, (&own, &agents), zone)?);
         }
-        Ok(choice.deriving(fields))
+        let choice = choice.deriving(fields);
+        check_hidden(&choice)?;
+        Ok(choice)
     }
 
     /// Checks that there are derived fields of these names, as `--fields` names them.
@@ -123,12 +127,22 @@ impl DerivedArguments {
             if name.is_empty() || !is_name {
                 return Err(refuse("a name has letters, digits and underscores".to_owned()));
             }
-            if Field::by_name(name).is_some() {
+            if Field::by_name(name).is_some() || name == STATUS_CLASS {
                 return Err(refuse(format!("`{name}` is a field already; choose another name")));
             }
             Ok(Extract::parse(extract).map_err(refuse)?.into_field(name))
         };
-        self.definitions.iter().map(field).collect()
+        let fields: Vec<DerivedField> =
+            self.definitions.iter().map(field).collect::<Result<_, _>>()?;
+        for (number, field) in fields.iter().enumerate() {
+            if fields.iter().take(number).any(|before| before.name() == field.name()) {
+                return Err(Failure::new(format_args!(
+                    "--derive: `{}` is defined twice",
+                    field.name()
+                )));
+            }
+        }
+        Ok(fields)
     }
 }
 

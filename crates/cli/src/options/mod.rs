@@ -19,7 +19,7 @@ mod token_file;
 
 pub(crate) use admin::AdminArguments;
 pub(crate) use agents::{AgentArguments, AgentFields};
-pub(crate) use anonymize::AnonymizeArguments;
+pub(crate) use anonymize::{AnonymizeArguments, check_hidden};
 pub(crate) use derived::{DerivedArguments, words};
 pub(crate) use format::FormatArguments;
 pub(crate) use keep::{FeedWindow, KeepArguments, StateArguments};

@@ -47,6 +47,26 @@ impl Records {
         Ok((Self::Logs(inputs), complaints))
     }
 
+    /// Checks that a saved data set has the derived fields that a question names.
+    ///
+    /// # Errors
+    /// If it lacks one.
+    pub(super) fn check_derived(&self, format: &FormatChoice) -> Result<(), Failure> {
+        let (Self::Saved(data), Some(options)) = (self, format.line_options()) else {
+            return Ok(());
+        };
+        let values = data.values();
+        let has = |name: &str| values.schema().text_column_by_name(name).is_some();
+        match options.derived.iter().find(|field| !has(field.name())) {
+            Some(field) => Err(Failure::new(format_args!(
+                "the saved data set has no field `{name}`; a field that follows from others is \
+                 derived when lines are read: save them with weir save --fields {name}",
+                name = field.name()
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// Whether all logs can be read again.
     pub(super) fn are_files(&self) -> bool {
         match self {

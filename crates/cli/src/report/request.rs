@@ -42,7 +42,7 @@ impl ReportRequest {
         screen: &Screen,
         zone: Option<Zone>,
     ) -> Result<Self, Failure> {
-        let format = arguments.anonymize.hiding(arguments.read.format_choice()?);
+        let format = arguments.anonymize.hiding(arguments.read.format_choice()?)?;
         let zone_of_parts = zone.clone();
         let zone_name = zone.as_ref().map(|zone| zone.name().to_owned());
         // The beginning of the log is read at most once for the zone, and only if a time has no
@@ -77,6 +77,7 @@ impl ReportRequest {
             names.map(String::as_str),
             zone_of_parts.as_ref(),
         )?;
+        records.check_derived(&format)?;
         Ok(Self { written, query, format })
     }
 }

@@ -146,6 +146,18 @@ fn names_and_definitions_that_are_not_valid_are_refused() {
         (&["count", "--by", "x", "--derive", "x = extract path 'a'"], "`a` has no group"),
         (&["count", "--by", "x", "--derive", "path = extract path '(a)'"], "`path` is a field"),
         (&["count", "--by", "source", "--source-name", "("], "--source-name: "),
+        (
+            &[
+                "count",
+                "--by",
+                "x",
+                "--derive",
+                "x=extract path '(a)'",
+                "--derive",
+                "x=extract path '(b)'",
+            ],
+            "--derive: `x` is defined twice",
+        ),
         (&["report", "--fields", "hour,wekday"], "did you mean `weekday`?"),
         (&["report", "--group", "network/x"], "`network/x` needs the bits of a prefix"),
     ] {
@@ -187,5 +199,54 @@ fn a_page_lists_and_selects_by_the_fields_that_are_named() {
         // The log may not be read yet.
         assert!(start.elapsed() < Duration::from_secs(120), "{report}");
         std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_field_that_cannot_follow_says_from_what() {
+    let folder = Folder::new();
+    let path = folder.file("a.log", b"192.0.2.7 200\n192.0.2.8 404\n");
+    let run = run(["count", "--format", "$remote_addr $status", "--by", "hour", text(&path)]);
+    let sentence = "the log has no field `hour`; it follows from `time`, which is not there";
+    assert!(run.stderr.contains(sentence), "{}", run.stderr);
+}
+
+#[test]
+fn a_saved_data_set_has_the_fields_that_it_was_saved_with() {
+    let folder = Folder::new();
+    let log = folder.file("a.log", log().as_bytes());
+    let saved = folder.path("a.weir");
+    let save = run(["save", "--fields", "hour", text(&saved), text(&log)]);
+    assert_eq!(save.code, 0, "{}", save.stderr);
+    let counted = |arguments: &[&str]| {
+        let report = run([&["report", "--json"], arguments, &[text(&saved)]].concat());
+        assert_eq!((report.code, report.stderr.as_str()), (0, ""), "{arguments:?}");
+        serde_json::from_str::<serde_json::Value>(&report.stdout).expect("JSON")
+    };
+    assert_eq!(counted(&[])["distinct"]["hour"], 4);
+    assert_eq!(counted(&["--group", "hour"])["group"]["rows"][0]["value"], "00");
+    for arguments in [["--fields", "network"], ["--group", "network"], ["--where", "static=no"]] {
+        let report = run([&["report"], &arguments[..], &[text(&saved)]].concat());
+        assert_eq!(report.code, 2, "{arguments:?}");
+        assert!(report.stderr.contains("save them with weir save --fields"), "{}", report.stderr);
+    }
+}
+
+#[test]
+fn what_needs_whole_addresses_is_refused_if_they_are_hidden() {
+    let folder = Folder::new();
+    let path = folder.file("a.log", log().as_bytes());
+    let places = folder.file("places.csv", b"192.0.2.0,192.0.2.255,DE\n");
+    for arguments in [
+        &["report", "--fields", "country"][..],
+        &["report", "--group", "country"],
+        &["count", "--by", "country"],
+        &["export", "--to", "csv", "--columns", "country"],
+    ] {
+        let places = ["--anonymize", "--geoip", text(&places), text(&path)];
+        let run = run([arguments, &places].concat());
+        assert_ne!(run.code, 0, "{arguments:?}");
+        let sentence = "--anonymize: `country` needs whole addresses";
+        assert!(run.stderr.contains(sentence), "{arguments:?}: {}", run.stderr);
     }
 }

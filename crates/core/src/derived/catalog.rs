@@ -48,7 +48,7 @@ pub fn derived_field(name: &str, zone: Option<&Zone>) -> Result<Option<DerivedFi
 /// The derived field whose name has a part that a person chooses.
 fn with_part(name: &str) -> Result<Option<DerivedField>, String> {
     if let Some(bits) = name.strip_prefix("network/") {
-        let bits = bits.parse::<u8>().ok().filter(|bits| *bits <= 128);
+        let bits = number(bits).filter(|bits| *bits <= 128).map(|bits| bits as u8);
         let bits = bits.ok_or_else(|| {
             format!("`{name}` needs the bits of a prefix, 0 to 128: network/24 or network/48")
         })?;
@@ -56,7 +56,7 @@ fn with_part(name: &str) -> Result<Option<DerivedField>, String> {
         return Ok(Some(network::field(name, Prefix { v4_bits: bits.min(32), v6_bits: bits })));
     }
     if let Some(segments) = name.strip_prefix("path/") {
-        let segments = segments.parse().ok().filter(|count| (1..=SEGMENTS_MAX).contains(count));
+        let segments = number(segments).filter(|count| (1..=SEGMENTS_MAX).contains(count));
         let segments = segments.ok_or_else(|| {
             format!("`{name}` needs a number of segments, 1 to {SEGMENTS_MAX}: path/1")
         })?;
@@ -69,4 +69,9 @@ fn with_part(name: &str) -> Result<Option<DerivedField>, String> {
         return Ok(Some(parameter::field(name, &[parameter])));
     }
     Ok(None)
+}
+
+/// A number as it is usually written, so that a field has one name.
+fn number(text: &str) -> Option<usize> {
+    text.parse().ok().filter(|number: &usize| number.to_string() == text)
 }

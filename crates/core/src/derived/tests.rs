@@ -26,7 +26,18 @@ fn each_name_of_the_list_is_a_field() {
 
 #[test]
 fn a_part_that_is_not_valid_is_an_error() {
-    for name in ["network/", "network/129", "network/x", "path/0", "path/65", "path/", "query:"] {
+    for name in [
+        "network/",
+        "network/129",
+        "network/x",
+        "network/+8",
+        "network/08",
+        "path/01",
+        "path/0",
+        "path/65",
+        "path/",
+        "query:",
+    ] {
         let error = derived_field(name, None).expect_err(name);
         assert!(error.contains(name), "{error}");
     }
