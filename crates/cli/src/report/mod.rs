@@ -209,7 +209,8 @@ fn read_once(
     let ReportFold { evaluations: answer, census, visitors, all } = answer;
     let snapshot = data.snapshot();
     let written = &request.written;
-    findings::check_fields(arguments, written, &snapshot.sources, &snapshot.formats)?;
+    let formats = records.formats(&snapshot.formats, &request.format);
+    findings::check_fields(arguments, written, &snapshot.sources, &formats)?;
     complaints.extend(findings::truncated(&snapshot.sources));
     let compared = if arguments.compare { compared(&data, request, options.jobs)? } else { None };
     let mut report = compared

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weir_core::{Fold, Zone};
+use weir_core::{Fold, Format, Zone};
 use weir_ingest::{
     DataSet, Fault, FormatChoice, Input, Pipeline, PipelineOptions, Retention, read_inputs,
 };
@@ -65,6 +65,20 @@ impl Records {
             ))),
             None => Ok(()),
         }
+    }
+
+    /// The formats of the lines. Those of a saved data set are stored without their derived fields.
+    pub(super) fn formats(
+        &self,
+        formats: &[Arc<Format>],
+        choice: &FormatChoice,
+    ) -> Vec<Arc<Format>> {
+        let of_saved = choice.line_options().filter(|_| matches!(self, Self::Saved(_)));
+        let with = |format: &Arc<Format>| match &of_saved {
+            Some(options) => Arc::new(format.with_line_options(options)),
+            None => format.clone(),
+        };
+        formats.iter().map(with).collect()
     }
 
     /// Whether all logs can be read again.
