@@ -100,7 +100,8 @@ pub(crate) fn read<'a>(
 
 /// Returns the beginning of a text, as it is shown in a message.
 fn shown(text: &str) -> String {
-    text.chars().take(40).collect()
+    let shown = |next: char| if next.is_control() { '\u{fffd}' } else { next };
+    text.chars().take(40).map(shown).collect()
 }
 
 impl ListOrigin {

@@ -167,5 +167,6 @@ fn joined(ranges: Vec<(u128, u128)>) -> Vec<(u128, u128)> {
 
 /// Returns the beginning of a text, as it is shown in a message.
 fn shown(text: &str) -> String {
-    text.chars().take(60).collect()
+    let shown = |next: char| if next.is_control() { '\u{fffd}' } else { next };
+    text.chars().take(60).map(shown).collect()
 }

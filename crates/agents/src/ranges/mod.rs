@@ -86,15 +86,17 @@ impl CrawlerRanges {
         };
         let is_near =
             |file: &&Addresses| file.made_s.abs_diff(time_s) <= DAYS_MAX.unsigned_abs() * 86_400;
-        let of_operator = |file: &&Addresses| file.about.operator == about.operator;
-        let mut has_file = false;
-        for file in self.files.iter().filter(of_operator).filter(is_near) {
+        // Other files of the operator say nothing: people can make the fetchers of a tool ask for
+        // anything.
+        let is_own = |file: &&Addresses| file.about.file == about.file;
+        let mut verdict = Verdict::CannotBeVerified;
+        for file in self.files.iter().filter(is_own).filter(is_near) {
             if file.contains(number(address)) {
                 return Verdict::Verified;
             }
-            has_file |= file.about.file == about.file;
+            verdict = Verdict::Contradicted;
         }
-        if has_file { Verdict::Contradicted } else { Verdict::CannotBeVerified }
+        verdict
     }
 }
 

@@ -5,7 +5,6 @@
 pub(super) struct Published {
     /// The name of the file, without folder and `.json`.
     pub(super) file: &'static str,
-    pub(super) operator: &'static str,
     /// The names of the crawlers.
     pub(super) crawlers: &'static [&'static str],
 }
@@ -14,7 +13,6 @@ pub(super) struct Published {
 pub(super) const PUBLISHED: [Published; 14] = [
     published(
         "googlebot",
-        "Google",
         &[
             "Googlebot",
             "Googlebot-Image",
@@ -29,31 +27,25 @@ pub(super) const PUBLISHED: [Published; 14] = [
     ),
     published(
         "special-crawlers",
-        "Google",
         &["AdsBot-Google", "AdsBot-Google-Mobile", "Mediapartners-Google", "APIs-Google"],
     ),
     published(
         "user-triggered-fetchers",
-        "Google",
         &["Feedfetcher-Google", "Google-Site-Verification", "Google-Read-Aloud", "GoogleProducer"],
     ),
-    published("user-triggered-fetchers-google", "Google", &["Google-NotebookLM"]),
-    published("bingbot", "Microsoft", &["bingbot"]),
-    published("gptbot", "OpenAI", &["GPTBot"]),
-    published("searchbot", "OpenAI", &["OAI-SearchBot"]),
-    published("chatgpt-user", "OpenAI", &["ChatGPT-User"]),
-    published("perplexitybot", "Perplexity", &["PerplexityBot"]),
-    published("perplexity-user", "Perplexity", &["Perplexity-User"]),
-    published("claudebot", "Anthropic", &["ClaudeBot"]),
-    published("claude-user", "Anthropic", &["Claude-User", "Claude-SearchBot"]),
-    published("applebot", "Apple", &["Applebot"]),
-    published("duckduckbot", "DuckDuckGo", &["DuckDuckBot"]),
+    published("user-triggered-fetchers-google", &["Google-NotebookLM"]),
+    published("bingbot", &["bingbot"]),
+    published("gptbot", &["GPTBot"]),
+    published("searchbot", &["OAI-SearchBot"]),
+    published("chatgpt-user", &["ChatGPT-User"]),
+    published("perplexitybot", &["PerplexityBot"]),
+    published("perplexity-user", &["Perplexity-User"]),
+    published("claudebot", &["ClaudeBot"]),
+    published("claude-user", &["Claude-User", "Claude-SearchBot"]),
+    published("applebot", &["Applebot"]),
+    published("duckduckbot", &["DuckDuckBot"]),
 ];
 
-const fn published(
-    file: &'static str,
-    operator: &'static str,
-    crawlers: &'static [&'static str],
-) -> Published {
-    Published { file, operator, crawlers }
+const fn published(file: &'static str, crawlers: &'static [&'static str]) -> Published {
+    Published { file, crawlers }
 }

@@ -17,7 +17,7 @@ use weir_ingest::{DataSet, Input, Retention, SourceSnapshot};
 use weir_query::{
     Evaluator, ParsedQuery, PeriodError, evaluation_by_kind, log_zone, report_of_fold,
 };
-use weir_view::{IncompleteSource, KindCount, Report, ReportSource};
+use weir_view::{IncompleteSource, KindCount, RecordKind, Report, ReportSource};
 
 pub(crate) use arguments::ReportArguments;
 pub(crate) use findings::{field_names, truncated};
@@ -222,6 +222,8 @@ fn read_once(
         report.different =
             Some(weir_query::differences(&request.query, &data.values(), selected, all));
     }
+    // Lines of error logs and packets have no visitors.
+    let visitors = visitors.filter(|_| report.kind == RecordKind::Request);
     report.visitors = visitors.map(|visitors| (&visitors.counts()).into());
     let log_ns = answer.time_range_ns(report.kind.into());
     let mut notes = findings::notes(&snapshot.sources, &report, log_ns);

@@ -262,13 +262,13 @@ fn traffic(gateway: &Gateway) {
 fn a_rule_decides_over_the_log_what_it_decided_in_the_gate() {
     for (rule, mode, verdicts) in [
         (
-            "limit_req_zone $http_user_agent zone=one:1m rate=60r/s;\n\
+            "limit_req_zone $http_user_agent zone=one:1m rate=10r/s;\n\
              limit_req zone=one burst=3 nodelay;\n",
             "enforce",
             &["passed", "rejected"][..],
         ),
         (
-            "limit_req_zone $http_user_agent zone=one:1m rate=60r/s;\n\
+            "limit_req_zone $http_user_agent zone=one:1m rate=10r/s;\n\
              limit_req zone=one burst=4 delay=1;\n",
             "shadow",
             &["delayed", "passed", "rejected"],

@@ -42,7 +42,7 @@ const CLIENTS: [&str; 8] = [
 fn counts(arguments: &[&str], log: &str) -> String {
     let found = run([&["count", "--csv"], arguments, &[log]].concat());
     assert_eq!(found.code, 0, "{}", found.stderr);
-    found.stdout
+    found.stdout.replace("\r\n", "\n")
 }
 
 #[test]

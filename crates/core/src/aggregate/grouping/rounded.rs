@@ -19,17 +19,16 @@ pub(super) fn code(number: u64) -> u16 {
 
 /// Returns a number that stands for a code. `unit` divides all numbers that were added.
 ///
-/// The number is a multiple of the unit if there is one among those with this code, and so exact if
-/// there is only one. Otherwise it is in the middle, so the error is at most 2^-11 of the number.
+/// If only one multiple of the unit has this code, it is that, and exact. Otherwise it is the number in
+/// the middle, so the error is at most 2^-11 of the number.
 pub(super) fn number(code: u16, unit: u64) -> u64 {
     let code = u64::from(code);
     let dropped = (code >> 10).saturating_sub(1);
     let floor = (code - (dropped << 10)) << dropped;
     let width = 1u64 << dropped;
-    let middle = floor + width / 2;
-    let unit = unit.max(1);
-    let nearest = middle.saturating_add(unit / 2) / unit * unit;
-    if (floor..=floor + (width - 1)).contains(&nearest) { nearest } else { middle }
+    let (last, unit) = (floor + (width - 1), unit.max(1));
+    let (first_multiple, last_multiple) = (floor.div_ceil(unit), last / unit);
+    if first_multiple == last_multiple { first_multiple * unit } else { floor + width / 2 }
 }
 
 #[cfg(test)]
@@ -63,6 +62,12 @@ mod tests {
             let back = number(code(one), 1);
             prop_assert_eq!(code(back), code(one));
             prop_assert!(back.abs_diff(one) <= one >> 11);
+        }
+
+        #[test]
+        fn a_multiple_of_a_unit_is_as_near(ms in 0u64..1 << 40) {
+            let one = ms * 1_000_000;
+            prop_assert!(number(code(one), 1_000_000).abs_diff(one) <= one >> 11);
         }
     }
 }
