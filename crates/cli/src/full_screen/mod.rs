@@ -4,6 +4,8 @@
 mod console;
 mod held;
 mod input;
+#[cfg(unix)]
+mod job;
 mod key;
 mod keyboard;
 mod mode;

@@ -28,12 +28,12 @@ mod unix {
     use std::io;
 
     use rustix::process::{
-        Signal as SignalNumber, getpgrp, getpid, getppid, getsid, kill_current_process_group,
-        kill_process,
+        Signal as SignalNumber, getpid, kill_current_process_group, kill_process,
     };
     use tokio::signal::unix::{Signal, SignalKind, signal};
 
     use super::TerminalEvent;
+    use crate::full_screen::job::can_be_continued;
 
     /// The signals about the terminal, from its creation on.
     #[derive(Debug)]
@@ -83,14 +83,6 @@ mod unix {
         if can_be_continued() {
             let _ = kill_process(getpid(), SignalNumber::STOP);
         }
-    }
-
-    /// Whether a shell may continue this job. The job of the first process of a session has none:
-    /// for such a job, the system discards the signal that asks to stop.
-    fn can_be_continued() -> bool {
-        let session = getsid(None).ok();
-        let of_parent = getppid().and_then(|parent| getsid(Some(parent)).ok());
-        session.is_some() && of_parent == session && session != Some(getpgrp())
     }
 }
 

@@ -112,6 +112,8 @@ impl QuotedLine {
         if !starts_with(line, user, b" [")
             || !starts_with(line, time_start + CLF_LENGTH, b"] \"")
             || quotes(0) + 1 != request_start
+            // A bar may be what stands around a line, so the program decides about it.
+            || line[user_start..user] == *b"|"
         {
             return None;
         }
