@@ -83,7 +83,8 @@ export function trying(define) {
     await page.click(byId("rules-open"));
     const connections = "limit_conn_zone $binary_remote_addr zone=c:1m;\nlimit_conn c 1;";
     await tryRule(page, `${ruleOf(10)}\n${connections}`);
-    await answered(page, (await replay(world, ruleOf(10))).keys.tripped);
+    const { tripped } = (await replay(world, ruleOf(10))).keys;
+    await answered(page, tripped);
     const looked = () =>
       page.$$eval(byId("rule-looked-at"), (all) => all.map((one) => one.textContent));
     const [first, second] = await looked();
@@ -94,6 +95,7 @@ export function trying(define) {
     await page.goto(`${page.url().split("#")[0]}#rule=${encodeURIComponent(ruleOf(10))}`);
     await page.reload();
     await settled(page);
+    await answered(page, tripped);
     await page.click(byId("rule-client"));
     await chips(page, 1);
     await page.$eval(byId("rules-filtered"), (box) => box.click());
