@@ -3,16 +3,21 @@
 /// Whether a shell may continue this job after it was stopped. The job of the first process of a
 /// session has none: for such a job, the system discards the signal that asks to stop.
 pub(super) fn can_be_continued() -> bool {
-    let Some(own) = Place::of_this_process() else { return false };
-    own.parent_session == Some(own.session) && own.session != own.group
+    Place::of_this_process().is_some_and(|own| own.can_be_continued())
 }
 
-/// Where this process stands among those of its terminal.
+/// Where a process stands among those of its terminal.
 struct Place {
     session: i32,
     /// The session of the parent. `None` if the parent is not seen from here.
     parent_session: Option<i32>,
     group: i32,
+}
+
+impl Place {
+    fn can_be_continued(&self) -> bool {
+        self.parent_session == Some(self.session) && self.session != self.group
+    }
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -75,6 +80,21 @@ mod tests {
         assert_eq!(Stat::parse("12 (a) S 1 2) R 0 7 0 34816 7 4194304"), expected);
         assert_eq!(Stat::parse("12 (a) R 0 7"), None);
         assert_eq!(Stat::parse(""), None);
+    }
+
+    #[test]
+    fn a_shell_continues_the_jobs_of_its_session() {
+        // The last is in a container whose session began outside of it, as that of its shell did.
+        for (session, parent_session, group, expected) in [
+            (7, Some(7), 9, true),
+            (7, Some(7), 7, false),
+            (7, Some(1), 9, false),
+            (7, None, 9, false),
+            (0, Some(0), 9, true),
+        ] {
+            let place = Place { session, parent_session, group };
+            assert_eq!(place.can_be_continued(), expected, "{session} {parent_session:?} {group}");
+        }
     }
 
     #[test]
