@@ -10,8 +10,8 @@ use weir_core::{STATUS_CLASS, STATUS_CLASSES, Schema, Wrapper, format_notes};
 use weir_view::{
     CallProfile, Capture, DURATION_TITLES, EMPTY_VALUE, FADE_PERCENT, FADE_PERCENT_MAX,
     FormatTrial, LIST_TITLES, LiveReply, LiveRequest, LogTail, NO_VALUE, OTHER_COLOUR, OUTCOMES,
-    REMAINDER_VALUE, RecordKind, Route, SERIES_COLOURS, STATUS_COLOURS, SessionCreated, Tasks,
-    ThemedColour, ThreadStacks, UploadReply, UploadRequest,
+    REMAINDER_VALUE, RecordKind, Route, SERIES_COLOURS, STATUS_COLOURS, STATUS_EDGES,
+    SessionCreated, Tasks, ThemedColour, ThreadStacks, UploadReply, UploadRequest,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -102,6 +102,8 @@ fn palette() -> String {
 export interface Palette {
   /** The colours of status classes by their first digit; `other` is that of other values. */
   status: Record<string, string>;
+  /** The line along the top of pale areas, by the digit of their status class. */
+  edges: Record<string, string>;
   /** The colours of the values of other fields, in the order of their groups. */
   series: readonly string[];
 }
@@ -118,11 +120,15 @@ export const PALETTE: Record<\"light\" | \"dark\", Palette> = {
             .zip(1..)
             .map(|(colour, digit)| format!("      \"{digit}\": {},\n", quoted(of_theme(colour))));
         let status: String = status.collect();
+        let edges = STATUS_EDGES
+            .iter()
+            .map(|(digit, colour)| format!("      \"{digit}\": {},\n", quoted(of_theme(colour))));
+        let edges: String = edges.collect();
         let series = list(SERIES_COLOURS.iter().map(of_theme)).replace('\n', "\n    ");
         let _ = write!(
             text,
             "  {name}: {{\n    status: {{\n{status}      other: {},\n    }},\n    \
-             series: {series},\n  }},\n",
+             edges: {{\n{edges}    }},\n    series: {series},\n  }},\n",
             quoted(of_theme(&OTHER_COLOUR))
         );
     }

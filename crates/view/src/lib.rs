@@ -87,7 +87,7 @@ pub use message::{
 pub use number::{rounded, separated, share, span};
 pub use palette::{
     FADE_PERCENT, FADE_PERCENT_MAX, Hue, OTHER_COLOUR, OUTCOMES, SERIES_COLOURS, STATUS_COLOURS,
-    ThemedColour, group_hues,
+    STATUS_EDGES, ThemedColour, group_hues,
 };
 pub use panel::{
     LinesNeeded, NeededFile, RuleAnswer, RuleDetails, RuleFile, RuleNote, RulePlace, RuleText,

@@ -1,8 +1,10 @@
 //! The colours of charts, the same on the page and in HTML reports.
 //!
-//! Status classes differ in lightness as well as in hue (blue, amber, dark red or pink), so that
-//! they differ in print and without red-green vision. Each has a contrast of at least 3:1 to its
-//! background. The list for other fields follows Okabe and Ito.
+//! Failures are strong and successes are pale, because most requests succeed. Status classes differ
+//! in lightness as well as in hue (blue, grey, amber, dark red or pink), so that they differ in
+//! print and without red-green vision. Failures have a contrast of at least 3:1 to the background;
+//! pale areas have a line along their top that has it. The list for other fields follows Okabe and
+//! Ito.
 
 use weir_core::STATUS_CLASS;
 
@@ -24,11 +26,15 @@ const fn themed(light: &'static str, dark: &'static str) -> ThemedColour {
 /// The colours of the status classes, from `1xx` to `5xx`.
 pub const STATUS_COLOURS: [ThemedColour; 5] = [
     themed("#8a6fb0", "#b49ad6"),
-    themed("#2f7ebc", "#4a9ad8"),
-    themed("#7e93a8", "#8fa3b8"),
-    themed("#d17f00", "#f0b03f"),
-    themed("#b5123e", "#ff5c7a"),
+    themed("#c3daee", "#2d4f70"),
+    themed("#e1e7ec", "#222d38"),
+    themed("#d87a0b", "#f0a23a"),
+    themed("#ab0f3a", "#ee4a70"),
 ];
+
+/// The line along the top of the areas of pale status classes, by the digit of the class.
+pub const STATUS_EDGES: [(u8, ThemedColour); 2] =
+    [(2, themed("#4a86bb", "#6ba6d8")), (3, themed("#7d8b99", "#8494a5"))];
 
 /// The colour of records without a value, and of values without their own group.
 pub const OTHER_COLOUR: ThemedColour = themed("#6b7280", "#7d8793");
@@ -36,9 +42,9 @@ pub const OTHER_COLOUR: ThemedColour = themed("#6b7280", "#7d8793");
 /// The colours of the values of other fields, in the order of their groups.
 pub const SERIES_COLOURS: [ThemedColour; 8] = [
     themed("#2f7ebc", "#4a9ad8"),
-    themed("#d17f00", "#f0b03f"),
+    themed("#d87a0b", "#f0a23a"),
     themed("#1b8a6b", "#3fbf96"),
-    themed("#b5123e", "#ff5c7a"),
+    themed("#ab0f3a", "#ee4a70"),
     themed("#8a6fb0", "#b49ad6"),
     themed("#8a7400", "#d9cc5a"),
     themed("#3a9bb5", "#6fc7dd"),

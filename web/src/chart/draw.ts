@@ -5,13 +5,15 @@
 
 import { compact } from "../format/number";
 import type { Column, Layout } from "./layout";
-import { countOf, type Series } from "./series";
+import { countOf, type Series, stacked } from "./series";
 
 /** Colours and fonts of the style sheet at the moment of drawing. */
 export interface Ink {
   text: string;
   strong: string;
   grid: string;
+  /** The surface behind the chart. */
+  ground: string;
   font: string;
 }
 
@@ -35,6 +37,11 @@ export interface Size {
   ratio: number;
 }
 
+/** The height of the line along the top of pale bars, which has the contrast that they lack. */
+const EDGE_HEIGHT = 1.5;
+/** Parts of a bar are hatched only if they are at least this high: a stripe for each `HATCH_PITCH`. */
+const HATCH_HEIGHT_MIN = 5;
+const HATCH_PITCH = 4;
 /** Parts of a bar have a gap between them only if they are at least this high. */
 const GAP_HEIGHT_MIN = 4;
 /** Free space after a label of the x axis. */
@@ -68,7 +75,7 @@ export function drawLayout(
   surface.font = ink.font;
   drawGrid(surface, layout, ink, ratio);
   drawBackdrop(surface, layout, ink, ratio);
-  drawBars(surface, layout, series, ratio);
+  drawBars(surface, layout, series, ink, ratio);
   drawTimes(surface, layout, ink, ratio);
 }
 
@@ -110,18 +117,71 @@ function drawBackdrop(surface: Surface, layout: Layout, ink: Ink, ratio: number)
   surface.globalAlpha = 1;
 }
 
-function drawBars(surface: Surface, layout: Layout, series: Series[], ratio: number): void {
+function drawBars(
+  surface: Surface,
+  layout: Layout,
+  series: Series[],
+  ink: Ink,
+  ratio: number,
+): void {
   const below = layout.columns.map(() => 0);
+  const tops: Top[] = layout.columns.map(() => null);
   // One colour after the other: changing the fill for each rectangle is slower.
-  series.forEach(({ name, color }) => {
+  for (const { name, color, edge, isHatched } of stacked(series)) {
+    const hatched: Part[] = [];
     surface.fillStyle = color;
     layout.columns.forEach((column, at) => {
       const value = countOf(column.bucket, name);
       if (value === 0) return;
-      drawPart(surface, layout, column, value, below[at]!, ratio);
+      const part = drawPart(surface, layout, column, value, below[at]!, ratio);
+      if (isHatched && part.height > HATCH_HEIGHT_MIN) hatched.push(part);
       below[at]! += value;
+      tops[at] = { y: part.y, edge };
     });
+    hatch(surface, layout, hatched, ink.ground);
+  }
+  drawEdges(surface, layout, tops, ratio);
+}
+
+/** The top of a bar, and the colour of the line along it; `null` for an empty bar. */
+type Top = { y: number; edge: string | null } | null;
+
+/** Stripes at the same heights in all bars. */
+function hatch(surface: Surface, layout: Layout, parts: Part[], color: string): void {
+  surface.fillStyle = color;
+  const base = layout.plot.top + layout.plot.height;
+  for (const { x, y, width, height } of parts) {
+    const first = Math.ceil((base - y - height + 1) / HATCH_PITCH) * HATCH_PITCH;
+    for (let above = first; base - above > y; above += HATCH_PITCH)
+      surface.fillRect(x, base - above, width, 1);
+  }
+}
+
+/** One line along the tops of bars that end in a pale colour, with a riser between neighbours. */
+function drawEdges(surface: Surface, layout: Layout, tops: Top[], ratio: number): void {
+  const { plot, columns } = layout;
+  tops.forEach((top, at) => {
+    const column = columns[at]!;
+    if (top === null || top.edge === null) return;
+    surface.fillStyle = top.edge;
+    const left = plot.left + column.x;
+    surface.fillRect(left, top.y, column.width, EDGE_HEIGHT);
+    const before = tops[at - 1];
+    if (!before || before.edge === null || column.width < 2) return;
+    const end = plot.left + columns[at - 1]!.x + columns[at - 1]!.width;
+    // Narrow bars that stand apart, as those of a single minute, have no riser.
+    if (left - end > 1 + 1 / ratio) return;
+    const [high, low] = [Math.min(top.y, before.y), Math.max(top.y, before.y)];
+    surface.fillRect(end, high, Math.max(1 / ratio, left - end), low - high + EDGE_HEIGHT);
   });
+}
+
+/** The rectangle of a part of a bar. */
+interface Part {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
 }
 
 /** Draws `value` records of a bar above the `below` records already drawn. */
@@ -132,7 +192,7 @@ function drawPart(
   value: number,
   below: number,
   ratio: number,
-): void {
+): Part {
   const { plot, counts } = layout;
   const scale = plot.height / counts.top;
   const bottom = snap(plot.top + plot.height - below * scale, ratio);
@@ -142,7 +202,14 @@ function drawPart(
     snap(plot.top + plot.height - (below + value) * scale, ratio),
   );
   const gap = below > 0 && bottom - top >= GAP_HEIGHT_MIN && column.width >= 2 ? 1 / ratio : 0;
-  surface.fillRect(plot.left + column.x, top, column.width, bottom - top - gap);
+  const part = {
+    x: plot.left + column.x,
+    y: top,
+    width: column.width,
+    height: bottom - top - gap,
+  };
+  surface.fillRect(part.x, part.y, part.width, part.height);
+  return part;
 }
 
 function drawTimes(surface: Surface, layout: Layout, ink: Ink, ratio: number): void {

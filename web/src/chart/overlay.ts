@@ -7,7 +7,14 @@ import { capitalized, listed } from "../format/text";
 import type { Histogram } from "../generated/Histogram";
 import { KIND_WORDS } from "../generated/kindWords";
 import type { Report } from "../generated/Report";
-import { backdropColor, groupColors, type Theme } from "./palette";
+import {
+  backdropColor,
+  backdropEdge,
+  groupColors,
+  groupEdge,
+  isWorst,
+  type Theme,
+} from "./palette";
 import { countOf, type Series, seriesOf } from "./series";
 
 /** A histogram, its series, and the kinds of records in it with their numbers. */
@@ -58,10 +65,23 @@ function overlaid(
   });
   const colors = groupColors(overlay.field, overlay.groups, theme);
   const { request } = KIND_WORDS;
-  const below = { name: null, label: request.many, color: backdropColor(theme) };
-  const above = overlay.groups.map((name, at) => ({ name, label: name, color: colors[at]! }));
+  const below = {
+    name: null,
+    label: request.many,
+    color: backdropColor(theme),
+    edge: backdropEdge(theme),
+    isHatched: false,
+  };
+  const above = overlay.groups.map((name, at) => ({
+    name,
+    label: name,
+    color: colors[at]!,
+    edge: groupEdge(overlay.field, name, theme),
+    isHatched: isWorst(overlay.field, name),
+  }));
   const series = [below, ...above].map((one) => ({
     ...one,
+    rank: 0,
     total: buckets.reduce((sum, bucket) => sum + countOf(bucket, one.name), 0),
     isValue: true,
   }));

@@ -21,18 +21,52 @@ const DIGITS = new Map(
 /** Groups that are not values of the log. */
 const UNNAMED = new Set([NO_VALUE, REMAINDER_VALUE]);
 
-const BACKGROUND: Record<Theme, string> = { light: "#ffffff", dark: "#161d26" };
+const BACKGROUND: Record<Theme, string> = { light: "#ffffff", dark: "#131a22" };
 
 /** The colour of a status code or a status class such as `4xx`. */
 export function statusColor(status: string, theme: Theme): string {
   const colors = PALETTE[theme].status;
-  const known = /^[1-5](\d\d|xx)$/i.test(status) ? colors[status.charAt(0)] : undefined;
-  return known ?? colors.other!;
+  return (isStatus(status) ? colors[status.charAt(0)] : undefined) ?? colors.other!;
 }
 
 /** The colour of bars behind others: a grey that no other outcome of a request has. */
 export function backdropColor(theme: Theme): string {
   return PALETTE[theme].status["3"]!;
+}
+
+/** The line along the top of pale bars behind others. */
+export function backdropEdge(theme: Theme): string {
+  return PALETTE[theme].edges["3"]!;
+}
+
+/** The line along the top of a group's area, if its colour is pale. */
+export function groupEdge(field: string, group: string, theme: Theme): string | null {
+  return PALETTE[theme].edges[outcomeOf(field, group) ?? ""] ?? null;
+}
+
+/** The order of outcomes in a stack, from the baseline up: the heights of failures can be compared. */
+const STACK_ORDER = ["5", "4", "3", "2", "1"];
+
+/** The place of a group in a stack, from the baseline up. */
+export function stackRank(field: string, group: string): number {
+  if (!STATUS_FIELDS.has(field) && !OUTCOME_FIELDS.has(field)) return 0;
+  const rank = STACK_ORDER.indexOf(outcomeOf(field, group) ?? "");
+  return rank < 0 ? STACK_ORDER.length : rank;
+}
+
+/** Whether a group is of the worst outcome: an error of the server, an alert, a block. */
+export function isWorst(field: string, group: string): boolean {
+  return outcomeOf(field, group) === "5";
+}
+
+/** The first digit of the status class that a value is in, or that it resembles. */
+function outcomeOf(field: string, group: string): string | undefined {
+  if (STATUS_FIELDS.has(field)) return isStatus(group) ? group.charAt(0) : undefined;
+  return OUTCOME_FIELDS.has(field) ? DIGITS.get(group.toLowerCase()) : undefined;
+}
+
+function isStatus(text: string): boolean {
+  return /^[1-5](\d\d|xx)$/i.test(text);
 }
 
 /** One colour for each group of a histogram, in the groups' order. */

@@ -4,6 +4,8 @@
 export interface Palette {
   /** The colours of status classes by their first digit; `other` is that of other values. */
   status: Record<string, string>;
+  /** The line along the top of pale areas, by the digit of their status class. */
+  edges: Record<string, string>;
   /** The colours of the values of other fields, in the order of their groups. */
   series: readonly string[];
 }
@@ -13,17 +15,21 @@ export const PALETTE: Record<"light" | "dark", Palette> = {
   light: {
     status: {
       "1": "#8a6fb0",
-      "2": "#2f7ebc",
-      "3": "#7e93a8",
-      "4": "#d17f00",
-      "5": "#b5123e",
+      "2": "#c3daee",
+      "3": "#e1e7ec",
+      "4": "#d87a0b",
+      "5": "#ab0f3a",
       other: "#6b7280",
+    },
+    edges: {
+      "2": "#4a86bb",
+      "3": "#7d8b99",
     },
     series: [
       "#2f7ebc",
-      "#d17f00",
+      "#d87a0b",
       "#1b8a6b",
-      "#b5123e",
+      "#ab0f3a",
       "#8a6fb0",
       "#8a7400",
       "#3a9bb5",
@@ -33,17 +39,21 @@ export const PALETTE: Record<"light" | "dark", Palette> = {
   dark: {
     status: {
       "1": "#b49ad6",
-      "2": "#4a9ad8",
-      "3": "#8fa3b8",
-      "4": "#f0b03f",
-      "5": "#ff5c7a",
+      "2": "#2d4f70",
+      "3": "#222d38",
+      "4": "#f0a23a",
+      "5": "#ee4a70",
       other: "#7d8793",
+    },
+    edges: {
+      "2": "#6ba6d8",
+      "3": "#8494a5",
     },
     series: [
       "#4a9ad8",
-      "#f0b03f",
+      "#f0a23a",
       "#3fbf96",
-      "#ff5c7a",
+      "#ee4a70",
       "#b49ad6",
       "#d9cc5a",
       "#6fc7dd",

@@ -31,8 +31,10 @@ const FONTS = {
   axis: `12px ${FAMILY}`,
 };
 /** The colours of the light theme. */
-const COLORS = { ground: "#ffffff", strong: "#17212b", text: "#566473", grid: "#dde3e9" };
+const COLORS = { ground: "#ffffff", strong: "#14202b", text: "#5f6c79", grid: "#e3e8ed" };
 const SWATCH = 10;
+/** The height of the line along the top of a pale swatch. */
+const SWATCH_EDGE = 2;
 /** The opacity of the shape of all records in the legend: a little more than in the chart. */
 const BACKDROP_ALPHA = 0.25;
 
@@ -102,6 +104,8 @@ function drawCaption(surface: Surface, { title, lines }: Caption): number {
 interface Entry {
   label: string;
   color: string | null;
+  /** The line along the top of a pale colour. */
+  edge: string | null;
   alpha: number;
 }
 
@@ -110,7 +114,7 @@ function drawLegend(surface: Surface, drawing: Drawing, report: Report, from: nu
   if (entries.length === 0) return from;
   surface.font = FONTS.text;
   let [left, top] = [EDGE, from + LINE_HEIGHT];
-  for (const { label, color, alpha } of entries) {
+  for (const { label, color, edge, alpha } of entries) {
     const text = fitted(surface, label, WIDTH / 3);
     const indent = color === null ? 0 : SWATCH + 6;
     const width = indent + surface.measureText(text).width;
@@ -121,6 +125,10 @@ function drawLegend(surface: Surface, drawing: Drawing, report: Report, from: nu
       surface.fillRect(left, top - SWATCH, SWATCH, SWATCH);
       surface.globalAlpha = 1;
     }
+    if (edge !== null) {
+      surface.fillStyle = edge;
+      surface.fillRect(left, top - SWATCH, SWATCH, SWATCH_EDGE);
+    }
     surface.fillStyle = COLORS.text;
     surface.fillText(text, left + indent, top);
     left += width + EDGE;
@@ -130,16 +138,17 @@ function drawLegend(surface: Surface, drawing: Drawing, report: Report, from: nu
 
 function entriesOf({ histogram, series }: Drawing, report: Report): Entry[] {
   const shown = isStacked(series) ? series : [];
-  const entries: Entry[] = shown.slice(0, LEGEND_SHOWN).map(({ label, color, total }) => ({
+  const entries: Entry[] = shown.slice(0, LEGEND_SHOWN).map(({ label, color, edge, total }) => ({
     label: `${visible(label)}: ${count(total)}`,
     color,
+    edge,
     alpha: 1,
   }));
   const rest = shown.length - LEGEND_SHOWN;
-  if (rest > 0) entries.push({ label: `and ${rest} more`, color: null, alpha: 1 });
+  if (rest > 0) entries.push({ label: `and ${rest} more`, color: null, edge: null, alpha: 1 });
   const backdrop = backdropText(histogram, report);
   if (backdrop !== null)
-    entries.push({ label: backdrop, color: COLORS.text, alpha: BACKDROP_ALPHA });
+    entries.push({ label: backdrop, color: COLORS.text, edge: null, alpha: BACKDROP_ALPHA });
   return entries;
 }
 

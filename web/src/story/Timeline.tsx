@@ -1,4 +1,4 @@
-import { groupColors } from "../chart/palette";
+import { groupColors, groupEdge, stackRank } from "../chart/palette";
 import { perStep } from "../format/duration";
 import { count, plural } from "../format/number";
 import { stampText } from "../format/time";
@@ -11,7 +11,11 @@ const HEIGHT = 60;
 /** Requests over time as bars, in the colours of their status. */
 export function Timeline({ histogram }: { histogram: Histogram }) {
   const { buckets, field, groups, step_s, until } = histogram;
-  const colors = groupColors(field, groups, theme.value);
+  const shown = theme.value;
+  const colors = groupColors(field, groups, shown);
+  const parts = groups
+    .map((group, at) => ({ group, color: colors[at]!, rank: stackRank(field, group) }))
+    .sort((a, b) => a.rank - b.rank);
   const most = Math.max(1, ...buckets.map(({ count }) => count));
   const width = buckets.length;
   return (
@@ -24,7 +28,8 @@ export function Timeline({ histogram }: { histogram: Histogram }) {
       >
         {buckets.flatMap((bucket, at) => {
           let top = HEIGHT;
-          return groups.map((group, index) => {
+          const edge = (group: string) => groupEdge(field, group, shown);
+          return parts.map(({ group, color }) => {
             const part = bucket.by[group] ?? 0;
             if (part === 0) return null;
             const height = Math.max(1.5, (part / most) * HEIGHT);
@@ -36,7 +41,8 @@ export function Timeline({ histogram }: { histogram: Histogram }) {
                 y={top}
                 width={1}
                 height={height}
-                fill={colors[index]}
+                fill={color}
+                stroke={edge(group) ?? "none"}
               >
                 <title>{`${stampText(bucket.start)}: ${plural(bucket.count, "request")}`}</title>
               </rect>

@@ -78,6 +78,7 @@ function paint(canvas: HTMLCanvasElement, layout: Layout, series: Series[], size
     text: style.color,
     strong: getComputedStyle(canvas.parentElement ?? canvas).color,
     grid: style.borderTopColor,
+    ground: style.backgroundColor,
     font: `${style.fontSize} ${style.fontFamily}`,
   };
   draw(canvas, layout, series, ink, size);

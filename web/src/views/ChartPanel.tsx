@@ -22,6 +22,7 @@ import { blocks, question, state } from "../state/store";
 import { Chart } from "./Chart";
 import { LogText } from "./LogText";
 import { StackSelect } from "./StackSelect";
+import { Swatch } from "./Swatch";
 import { theme } from "./theme";
 import { ZonePicker } from "./ZonePicker";
 
@@ -113,7 +114,7 @@ function Legend({ series, backdrop }: { series: Series[]; backdrop: string | nul
     <ul class="legend" aria-label="Colours">
       {series.slice(0, LEGEND_SHOWN).map((one) => (
         <li key={one.name}>
-          <span class="swatch" style={{ background: one.color }} />
+          <Swatch color={one.color} edge={one.edge} />
           <LogText value={one.label} />
           <span class="muted">{count(one.total)}</span>
         </li>

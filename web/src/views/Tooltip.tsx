@@ -8,6 +8,7 @@ import { visible } from "../format/text";
 import { rangeText } from "../format/time";
 import type { Histogram } from "../generated/Histogram";
 import { LogText } from "./LogText";
+import { Swatch } from "./Swatch";
 
 /** Groups that the tooltip names one by one. */
 const GROUPS_SHOWN = 8;
@@ -44,7 +45,7 @@ export function Tooltip({ histogram, series, cursor, layout, width, byKeyboard, 
           {parts.slice(0, GROUPS_SHOWN).map(({ series: one, value }) => (
             <tr key={one.name}>
               <td>
-                <span class="swatch" style={{ background: one.color }} />
+                <Swatch color={one.color} edge={one.edge} />
               </td>
               <td class="tooltip-name">
                 <LogText value={one.label} title={false} />

@@ -1,6 +1,6 @@
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { groupColors } from "../chart/palette";
+import { groupColors, groupEdge } from "../chart/palette";
 import { change, filterBy } from "../control/questions";
 import { bytes } from "../format/bytes";
 import { fieldLabel, fieldTitle } from "../format/field";
@@ -15,6 +15,7 @@ import { question, state } from "../state/store";
 import { StoryButton } from "../story/StoryButton";
 import { copyText } from "./copy";
 import { LogText } from "./LogText";
+import { Swatch } from "./Swatch";
 import { theme } from "./theme";
 import { useDrawnRows } from "./useDrawnRows";
 
@@ -138,7 +139,9 @@ function Row({ field, row, most, report, color }: RowProps) {
       >
         <Bar row={row} most={most} errors={hasErrors ? row.errors : 0} />
         <span class="top-value">
-          {color !== undefined && <span class="swatch" style={{ background: color }} />}
+          {color !== undefined && (
+            <Swatch color={color} edge={groupEdge(field, row.value, theme.value)} />
+          )}
           <LogText value={row.value} title={false} edges />
         </span>
         <span class="top-count">{lowerBound(count(row.count), (row.uncounted_max ?? 0) > 0)}</span>

@@ -14,6 +14,9 @@ import { withoutLines } from "../state/withoutLines";
 /** Characters of an end beyond which a range needs smaller letters. */
 const SHORT = 8;
 
+/** The share of errors from which they are marked: below it, some are in every log. */
+const ERRORS_BAD = 0.05;
+
 interface Props {
   report: Report;
   samplesShown: boolean;
@@ -39,7 +42,7 @@ export function Totals({ report, samplesShown, onSamples }: Props) {
           id="total-errors"
           value={report.errors}
           text={count(report.errors)}
-          tone={report.errors > 0 ? "bad" : ""}
+          tone={report.errors >= ERRORS_BAD * report.matching && report.errors > 0 ? "bad" : ""}
         >
           {report.matching > 0 &&
             `error rate ${share(report.errors, report.matching)}, status 400 to 599`}

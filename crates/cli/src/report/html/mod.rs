@@ -22,7 +22,7 @@ const STYLE: &str = include_str!("style.css");
 
 /// The SHA-256 of [`STYLE`], so that browsers apply no other style (CSP Level 3, 6.7.2.3). The
 /// test below computes it.
-const STYLE_HASH: &str = "kiRCForr2CMFro5gA8lVI/fSeWFkAYl5eCip+CPlfxI=";
+const STYLE_HASH: &str = "W2fKrooopy8eZpR1OmbcOpJD7hOUFFBJF6H2f2X3KzM=";
 
 /// The most samples of unparsed lines.
 const SAMPLES_MAX: usize = 8;
@@ -261,13 +261,14 @@ fn samples(sources: &[SourceSnapshot]) -> String {
 mod tests {
     use base64::Engine;
     use sha2::{Digest, Sha256};
-    use weir_view::{OTHER_COLOUR, SERIES_COLOURS, STATUS_COLOURS, ThemedColour};
+    use weir_view::{OTHER_COLOUR, SERIES_COLOURS, STATUS_COLOURS, STATUS_EDGES, ThemedColour};
 
     #[test]
     fn the_colours_are_those_of_the_page() {
         let mut names: Vec<(String, ThemedColour)> = vec![("so".to_owned(), OTHER_COLOUR)];
         names
             .extend(STATUS_COLOURS.iter().zip(1..).map(|(own, digit)| (format!("s{digit}"), *own)));
+        names.extend(STATUS_EDGES.iter().map(|(digit, own)| (format!("e{digit}"), *own)));
         names.extend(SERIES_COLOURS.iter().enumerate().map(|(at, own)| (format!("c{at}"), *own)));
         let [light, dark] = [0, 1].map(|line| super::STYLE.lines().nth(line).unwrap_or_default());
         for (name, colour) in names {
