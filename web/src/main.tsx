@@ -1,6 +1,7 @@
 import { render } from "preact";
 import { followBlocks, followClock } from "./blocks/control";
 import { followAddress } from "./control/session";
+import { followTab, keepTab } from "./control/tabs";
 import { noteVersion } from "./control/version";
 import { filteredLines } from "./lines/control";
 import { followFilter } from "./rules/control";
@@ -50,6 +51,8 @@ if (location.pathname === BENCH_PATH) {
   void noteVersion();
   addEventListener("popstate", followAddress);
   addEventListener("popstate", followStory);
+  addEventListener("popstate", keepTab);
+  followTab();
   followAddress();
   followStory();
   render(<App />, root);

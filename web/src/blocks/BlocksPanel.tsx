@@ -22,7 +22,7 @@ const SHOWN = 5;
 /** The addresses that the rules in force have blocked, and what they had done before. */
 export function BlocksPanel() {
   const { report, isAnswered, isComplete, refusal } = blocks.value;
-  if (report === null) return null;
+  if (report === null) return <NoBlocks />;
   return (
     <section
       class="panel blocks"
@@ -41,6 +41,18 @@ export function BlocksPanel() {
         {report.unknown > 0 && `${count(report.unknown)} blocks are of no known address. `}
         Recorded traffic already reflects these blocks.
         {!isComplete && " The log is still being read."}
+      </p>
+    </section>
+  );
+}
+
+/** Why there are no blocks, and where they would come from. */
+function NoBlocks() {
+  return (
+    <section class="panel blocks" aria-label="Blocks">
+      <p class="soft">
+        No log of blocks was read beside the requests. Add what has blocked: the error log of nginx,
+        the log of fail2ban, or that of a firewall.
       </p>
     </section>
   );
@@ -119,8 +131,7 @@ function TrialButton({ trial }: { trial: Trial }) {
       data-testid="blocked-trial"
       onClick={() => {
         tryInForce(trial);
-        // The panel may be drawn with the next frame.
-        requestAnimationFrame(() => requestAnimationFrame(showPanel));
+        showPanel();
       }}
     >
       {trial.label}

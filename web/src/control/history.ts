@@ -2,6 +2,7 @@
 
 import type { Question } from "../state/state";
 import { state } from "../state/store";
+import { type Tab, tabNamed } from "../state/tab";
 import { addressOf, type Place, questionOf } from "../state/url";
 
 /**
@@ -33,9 +34,10 @@ export function replaceQuestion(session: string | null, question: Question): voi
 
 function entryOf(session: string | null, question: Question, steps: number) {
   const { hash } = location;
-  const address = addressOf(session, question, place()) + hash;
+  const of = (asked: Question) => withTab(addressOf(session, asked, place()), tabOfAddress());
+  const address = of(question) + hash;
   if (address.length - hash.length <= ADDRESS_MAX) return { entry: { depth: steps }, address };
-  const short = addressOf(session, { ...question, clauses: [], conditions: [] }, place()) + hash;
+  const short = of({ ...question, clauses: [], conditions: [] }) + hash;
   return { entry: { depth: steps, question }, address: short };
 }
 
@@ -84,6 +86,39 @@ export function noteRules({ rule, other }: AddressRules): void {
     history.replaceState(history.state, "", location.pathname + location.search + hash);
 }
 
+/** The parameter of the address that names the tab on the screen. */
+const TAB = "tab";
+
+/** The tab in the address; `null` if there is none. */
+export function tabOfAddress(): Tab | null {
+  return tabNamed(new URLSearchParams(location.search).get(TAB));
+}
+
+/**
+ * The tab of an address that names none: that of the rules if it has a rule, because such addresses
+ * are older than the tabs.
+ */
+export function tabUnnamed(): Tab {
+  const { rule, other } = rulesOfAddress();
+  return rule !== "" || other !== "" ? "rules" : "overview";
+}
+
+/** Keeps the tab in the address, without a step. */
+export function noteTab(tab: Tab): void {
+  const named = tab === tabUnnamed() ? null : tab;
+  if (named === tabOfAddress()) return;
+  const { pathname, search, hash } = location;
+  history.replaceState(history.state, "", withTab(pathname + search, named) + hash);
+}
+
+/** An address without a fragment, with the tab instead of any that is in it. */
+function withTab(address: string, tab: Tab | null): string {
+  const [path = "", search = ""] = address.split("?", 2);
+  const parts = search.split("&").filter((part) => part !== "" && !part.startsWith(`${TAB}=`));
+  if (tab !== null) parts.push(`${TAB}=${tab}`);
+  return parts.length === 0 ? path : `${path}?${parts.join("&")}`;
+}
+
 /** The parameter of the address that names the client whose story is told. */
 const STORY = "story";
 
@@ -92,9 +127,11 @@ export function storyOfAddress(): string | null {
   return new URLSearchParams(location.search).get(STORY) || null;
 }
 
-/** Adds an entry in which the story of a client is told. */
+/** Adds an entry in which the story of a client is told, or tells it in the entry of another. */
 export function pushStory(client: string): void {
-  history.pushState({ ...entry(), depth: depth() + 1, isStory: true }, "", addressWith(client));
+  const address = addressWith(client);
+  if (entry().isStory) history.replaceState(history.state, "", address);
+  else history.pushState({ ...entry(), depth: depth() + 1, isStory: true }, "", address);
 }
 
 /** Goes back if this page opened the story; otherwise removes it from the current address. */

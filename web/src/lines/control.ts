@@ -6,7 +6,7 @@ import { fileOf } from "../control/uploads";
 import type { Source } from "../generated/Source";
 import type { Lines, ListName } from "../state/lines";
 import type { Question } from "../state/state";
-import { dispatch, lines as slice, state, view } from "../state/store";
+import { dispatch, lines as slice, state, tab, view } from "../state/store";
 import { copyText } from "../views/copy";
 import { grepCommand, type Selection } from "./command";
 import { LineList, textsOf } from "./list";
@@ -124,10 +124,5 @@ export class LinePanel {
 
 /** The panel of the lines of the filter. */
 export const filteredLines = new LinePanel(0, "filtered", () =>
-  slice.value.isOpen ? state.value.question : null,
+  tab.value === "lines" ? state.value.question : null,
 );
-
-/** Opens or closes the panel of lines. */
-export function toggleLines(): void {
-  dispatch({ type: "lines_open", isOpen: !slice.peek().isOpen });
-}

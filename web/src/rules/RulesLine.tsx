@@ -1,5 +1,6 @@
 import { OWN } from "../state/rules";
 import { rules } from "../state/store";
+import { choose } from "../views/work";
 import { briefText } from "./words";
 
 /** The id of the panel, to which the line links. */
@@ -8,14 +9,14 @@ export const PANEL_ID = "rules-panel";
 const REPLAYING = "1 rule, which is being replayed";
 const REFUSED = "1 rule, which cannot be replayed";
 
-/** Brings the panel into view. */
+/** Shows the tab of the rules, and leads the focus there. */
 export function showPanel(): void {
-  const section = document.getElementById(PANEL_ID);
-  section?.scrollIntoView({ block: "start" });
-  section?.focus({ preventScroll: true });
+  choose("rules");
+  // The panel is drawn with the next frame.
+  requestAnimationFrame(() => document.getElementById(PANEL_ID)?.focus({ preventScroll: true }));
 }
 
-/** The answer of the panel in a line, on the first screen. */
+/** The answer of the panel in a line, beside the tabs. */
 export function RulesLine() {
   const { answer, text, refusal } = rules.value.panels[OWN];
   if (text === null) return null;

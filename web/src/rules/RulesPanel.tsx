@@ -1,4 +1,3 @@
-import { useState } from "preact/hooks";
 import { visible } from "../format/text";
 import type { RuleNote } from "../generated/RuleNote";
 import type { RulesAnswer } from "../generated/RulesAnswer";
@@ -16,36 +15,22 @@ import { CAVEAT, keyWords } from "./words";
 
 /** The panel that replays the requests through a rule. */
 export function RulesPanel() {
-  const [isOpen, setOpen] = useState(false);
   const { text, answer, isAnswered } = rules.value.panels[OWN];
-  if (!isOpen && text === null) {
-    return (
-      <section class="panel rules closed" aria-label="Rules">
-        <h2>Rules</h2>
-        <p class="muted">Which clients would a rate limit reject, and how close did others come?</p>
-        <button
-          type="button"
-          class="button small"
-          data-testid="rules-open"
-          onClick={() => setOpen(true)}
-        >
-          Try a rule
-        </button>
-      </section>
-    );
-  }
   const { hasOther } = rules.value.lab;
   const comparison = hasOther ? rules.value.panels[OTHER].answer?.comparison : undefined;
   return (
     <section id={PANEL_ID} class="panel rules" aria-label="Rules" tabIndex={-1} data-testid="rules">
-      <h2>Rules</h2>
+      <h2 class="visually-hidden">Rules</h2>
+      {text === null && (
+        <p class="soft">Which clients would a rate limit reject, and how close did others come?</p>
+      )}
       {comparison && answer !== null && (
         <Comparison comparison={comparison} noun={nounOf(answer)} />
       )}
       <div class={hasOther ? "rules-columns" : ""}>
         <div class="rules-column">
           {hasOther && <h3>This rule</h3>}
-          <RuleBox isFresh={isOpen && text === null} />
+          <RuleBox isFresh={false} />
           <Replay slot={OWN} />
           <FilterSwitch />
           {answer !== null && <NetworksBox />}

@@ -40,7 +40,7 @@ export function SaveMenu({ report }: { report: Report }) {
       <div ref={frame} class="save" onKeyDown={onKeyDown}>
         <button
           type="button"
-          class="button small"
+          class="button quiet"
           aria-haspopup="menu"
           aria-expanded={isOpen}
           aria-controls={isOpen ? MENU_ID : undefined}
@@ -59,8 +59,8 @@ export function SaveMenu({ report }: { report: Report }) {
 function Outcome() {
   const { text, isReading } = save.value.outcome;
   return (
-    <>
-      <span role="status" class="hint save-done" data-testid="save-done">
+    <div class="save-outcome">
+      <span role="status" class="save-done" data-testid="save-done">
         {text}
       </span>
       {isReading && (
@@ -68,7 +68,7 @@ function Outcome() {
           Stop
         </button>
       )}
-    </>
+    </div>
   );
 }
 

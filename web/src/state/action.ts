@@ -7,6 +7,7 @@ import type { RulesAction } from "./rules";
 import type { SaveAction } from "./save";
 import type { SessionAction } from "./session";
 import type { StoryAction } from "./story";
+import type { TabAction } from "./tab";
 
 export type Action =
   | SessionAction
@@ -15,4 +16,5 @@ export type Action =
   | BlocksAction
   | LinesAction
   | StoryAction
-  | SaveAction;
+  | SaveAction
+  | TabAction;

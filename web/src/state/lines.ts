@@ -25,14 +25,10 @@ export interface Lines {
 export type ListName = "filtered" | "story";
 
 export interface LinesSlice {
-  /** Whether the panel of the lines of the filter is open. */
-  isOpen: boolean;
   lists: Record<ListName, Lines>;
 }
 
-export type LinesAction =
-  | { type: "lines_open"; isOpen: boolean }
-  | { type: "lines"; list: ListName; lines: Lines };
+export type LinesAction = { type: "lines"; list: ListName; lines: Lines };
 
 export const NO_LINES: Lines = {
   selection: 0,
@@ -45,15 +41,12 @@ export const NO_LINES: Lines = {
 };
 
 export const NO_LISTS: LinesSlice = {
-  isOpen: false,
   lists: { filtered: NO_LINES, story: NO_LINES },
 };
 
 /** Returns the slice after an action. */
 export function reduceLines(before: LinesSlice, action: Action): LinesSlice {
   switch (action.type) {
-    case "lines_open":
-      return { ...before, isOpen: action.isOpen };
     case "lines":
       return { ...before, lists: { ...before.lists, [action.list]: action.lines } };
     default:

@@ -10,6 +10,7 @@ import { NOTHING_SAVED, reduceSave, type SaveSlice } from "./save";
 import { isAwaiting, reduceSession } from "./session";
 import { canAsk, INITIAL, type State } from "./state";
 import { NO_STORY, reduceStory, type StorySlice } from "./story";
+import { reduceTab, type Tab } from "./tab";
 
 /** Everything that determines what is on the screen, in slices that are drawn apart. */
 export interface Page {
@@ -20,6 +21,7 @@ export interface Page {
   lines: LinesSlice;
   story: StorySlice;
   save: SaveSlice;
+  tab: Tab;
 }
 
 const current = signal<Page>({
@@ -30,6 +32,7 @@ const current = signal<Page>({
   lines: NO_LISTS,
   story: NO_STORY,
   save: NOTHING_SAVED,
+  tab: "overview",
 });
 
 /**
@@ -43,6 +46,7 @@ export const blocks = computed(() => current.value.blocks);
 export const lines = computed(() => current.value.lines);
 export const story = computed(() => current.value.story);
 export const save = computed(() => current.value.save);
+export const tab = computed(() => current.value.tab);
 
 /** Parts of the session that are read on their own. */
 export const view = computed(() => state.value.view);
@@ -84,5 +88,6 @@ export function reduce(before: Page, action: Action): Page {
     lines: reduceLines(before.lines, action),
     story: reduceStory(before.story, action),
     save: reduceSave(before.save, action),
+    tab: reduceTab(before.tab, action),
   };
 }

@@ -1,13 +1,13 @@
-import { computed } from "@preact/signals";
 import { useLayoutEffect } from "preact/hooks";
 import { undo } from "../control/questions";
 import { isUploading } from "../control/uploads";
 import { FormatBox } from "../format-box/FormatBox";
-import { rowsOf } from "../state/rows";
-import { hasLines } from "../state/state";
-import { state, view } from "../state/store";
+import { screen } from "../state/screen";
+import { story, view } from "../state/store";
+import { TABS } from "../state/tab";
 import { withoutLines } from "../state/withoutLines";
-import { StoryDialog } from "../story/StoryDialog";
+import { StoryPane } from "../story/StoryPane";
+import { closeStory } from "../story/story";
 import { Banner } from "./Banner";
 import { Dashboard } from "./Dashboard";
 import { DropAnywhere } from "./DropAnywhere";
@@ -17,6 +17,7 @@ import { focusFilterBox } from "./FilterBox";
 import { Freeable } from "./Freeable";
 import { Header } from "./Header";
 import { Progress } from "./Progress";
+import { choose } from "./work";
 
 /** The page. */
 export function App() {
@@ -27,29 +28,19 @@ export function App() {
       <Header />
       <Banner />
       <Freeable />
-      <main>
-        <Progress />
-        <FormatBox />
-        <Content />
-      </main>
+      <div class={story.value.client === null ? "shell" : "shell with-pane"}>
+        <main class={screen.value === "dashboard" ? "wide" : undefined}>
+          {screen.value !== "dashboard" && <Progress />}
+          <FormatBox />
+          <Content />
+        </main>
+        <StoryPane />
+      </div>
       <DropAnywhere />
       <Duplicates />
-      <StoryDialog />
     </>
   );
 }
-
-type Screen = "drop page" | "dashboard" | "waiting" | "nothing";
-
-const screen = computed<Screen>(() => {
-  const now = state.value;
-  if (now.session === null) return "drop page";
-  // An empty dashboard would only delay that of the first lines.
-  if (now.view && (hasLines(now.view) || (now.view.complete && now.view.sources.length > 0)))
-    return "dashboard";
-  if (now.view && rowsOf(now).length === 0) return "drop page";
-  return now.connection === "gone" ? "nothing" : "waiting";
-});
 
 function Content() {
   switch (screen.value) {
@@ -75,9 +66,18 @@ function listen(): () => void {
 
 function onKeyDown(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key === "Escape") undo();
+  if (event.key === "Escape") stepBack();
+  if (isTyping(event.target)) return;
   // In Firefox the key would open the search bar.
-  if (event.key === "/" && !isTyping(event.target) && focusFilterBox()) event.preventDefault();
+  if (event.key === "/" && focusFilterBox()) event.preventDefault();
+  const tab = TABS.find((one) => one.startsWith(event.key));
+  if (tab !== undefined && !event.shiftKey && screen.value === "dashboard") choose(tab);
+}
+
+/** What Escape does: it closes the pane, or undoes the last step. */
+function stepBack(): void {
+  if (story.peek().client === null) undo();
+  else closeStory();
 }
 
 function isTyping(target: EventTarget | null): boolean {

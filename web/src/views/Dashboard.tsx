@@ -10,18 +10,21 @@ import type { Report } from "../generated/Report";
 import type { View } from "../generated/View";
 import type { Window } from "../generated/Window";
 import { LinesPanel } from "../lines/LinesPanel";
-import { RulesLine } from "../rules/RulesLine";
 import { RulesPanel } from "../rules/RulesPanel";
 import { afterFrame } from "../state/frame";
-import { hasFilter } from "../state/state";
-import { awaiting, question, stale } from "../state/store";
-import { withoutLines } from "../state/withoutLines";
+import { isUnparsed } from "../state/screen";
+import { awaiting, stale } from "../state/store";
+import type { Tab } from "../state/tab";
 import { ChartPanel } from "./ChartPanel";
-import { FilterBar } from "./FilterBar";
 import { KindSwitch } from "./KindSwitch";
+import { Progress } from "./Progress";
 import { Samples } from "./Samples";
+import { shownTab, Tabs, tabId } from "./Tabs";
+import { TopList } from "./TopList";
 import { TopLists } from "./TopLists";
 import { Totals } from "./Totals";
+import { useHeldHeight } from "./useHeldHeight";
+import { WORK } from "./work";
 
 /** Everything about the records of a session. */
 export function Dashboard({ view }: { view: View }) {
@@ -30,43 +33,66 @@ export function Dashboard({ view }: { view: View }) {
   const [isPainted, setPainted] = useState(false);
   const { report } = view;
   const unparsed = report.unparsed_lines + report.too_long_lines;
-  // If no line could be parsed, the samples are all there is to see.
-  const isUnparsed = report.records === 0 && unparsed > 0;
-  const isFilterable = !isUnparsed || hasFilter(question.value);
-  const samplesShown = unparsed > 0 && (isOpen || isUnparsed);
+  const samplesShown = unparsed > 0 && (isOpen || isUnparsed.value);
   useLayoutEffect(() => afterFrame(() => setPainted(true)), []);
   useLayoutEffect(() => {
     if (isPainted) announce(view);
   }, [view, isPainted]);
   const frame = useRef<HTMLDivElement>(null);
+  const work = useRef<HTMLDivElement>(null);
+  const tab = shownTab(report);
   useBusy(frame);
+  useHeldHeight(work);
   return (
     <div ref={frame} class={stale.value ? "dashboard stale" : "dashboard"}>
       <h1 class="visually-hidden">Traffic of {titleOf(view)}</h1>
       <p class="visually-hidden" aria-live="polite" data-testid="live-count">
         {view.complete ? countText(report) : ""}
       </p>
-      {isFilterable && <FilterBar report={report} />}
-      <Notes notes={view.notes} />
-      {view.window && <WindowNote window={view.window} report={report} />}
-      {!isUnparsed && <RulesLine />}
-      <section class="panel hero" aria-label="Traffic">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: on a narrow window it scrolls by the keys */}
+      <section class="figbar" aria-label="Figures" tabIndex={0}>
+        <Totals report={report} samplesShown={samplesShown} onSamples={() => setOpen(!isOpen)} />
+      </section>
+      <section class={tab === "overview" ? "hero" : "hero slim"} aria-label="Traffic">
         <KindSwitch report={report} />
         <MissingFields report={report} />
-        <Totals report={report} samplesShown={samplesShown} onSamples={() => setOpen(!isOpen)} />
-        {isUnparsed ? (
+        {isUnparsed.value ? (
           <NothingParsed view={view} />
         ) : (
           <ChartPanel report={report} complete={view.complete} />
         )}
       </section>
-      {samplesShown && <Samples view={view} />}
-      {isPainted && !isUnparsed && !withoutLines.value && <LinesPanel />}
-      {isPainted && !isUnparsed && <BlocksPanel />}
-      {isPainted && !isUnparsed && <RulesPanel />}
-      {isPainted && <TopLists report={report} />}
+      {!isUnparsed.value && <Tabs report={report} />}
+      <div
+        ref={work}
+        id={WORK}
+        class="work"
+        {...(isUnparsed.value ? {} : { role: "tabpanel", "aria-labelledby": tabId(tab) })}
+      >
+        {isUnparsed.value && <Progress />}
+        <Notes notes={view.notes} />
+        {view.window && <WindowNote window={view.window} report={report} />}
+        {samplesShown && <Samples view={view} />}
+        {isPainted && !isUnparsed.value && <Work tab={tab} report={report} />}
+      </div>
     </div>
   );
+}
+
+/** What the tab shows. */
+function Work({ tab, report }: { tab: Tab; report: Report }) {
+  switch (tab) {
+    case "overview":
+      return <TopLists report={report} />;
+    case "lines":
+      return <LinesPanel />;
+    case "clients":
+      return <TopList field="client" report={report} />;
+    case "rules":
+      return <RulesPanel />;
+    case "blocks":
+      return <BlocksPanel />;
+  }
 }
 
 /** Numbers that wait for an answer are faint after this time; a quick answer does not flicker. */

@@ -1,11 +1,11 @@
 import { filterBy } from "../control/questions";
+import { recordsOfKind } from "../format/kind";
+import { count } from "../format/number";
 import { visible } from "../format/text";
 import type { Report } from "../generated/Report";
-import { LinesButton } from "../lines/LinesPanel";
-import { SaveMenu } from "../save/SaveMenu";
 import { type Chip, chipsOf } from "../state/chips";
+import { hasFilter } from "../state/state";
 import { draft, question } from "../state/store";
-import { withoutLines } from "../state/withoutLines";
 import { edit } from "./editing";
 import { FilterBox } from "./FilterBox";
 import { LogText } from "./LogText";
@@ -13,14 +13,17 @@ import { LogText } from "./LogText";
 /** Values that a chip lists; it counts the others. */
 const VALUES_SHOWN = 3;
 
-/** A box for a new condition, and the current conditions. */
+/** The filter: the current conditions, a box for a new one, and the number of matches. */
 export function FilterBar({ report }: { report: Report }) {
   return (
     <section class="filters" aria-label="Filters">
-      <FilterBox report={report} />
+      <svg class="search-icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+        <circle cx="7" cy="7" r="4.5" />
+        <path d="m10.5 10.5 3.5 3.5" />
+      </svg>
       <Chips chips={chipsOf(question.value)} />
-      {!withoutLines.value && <LinesButton />}
-      <SaveMenu report={report} />
+      <FilterBox report={report} />
+      {hasFilter(question.value) && <Matches report={report} />}
     </section>
   );
 }
@@ -29,23 +32,31 @@ export function FilterBar({ report }: { report: Report }) {
 function Chips({ chips }: { chips: Chip[] }) {
   if (chips.length === 0) return null;
   return (
+    <ul class="chips">
+      {chips.map((chip) => (
+        <ChipView key={chip.key} chip={chip} />
+      ))}
+    </ul>
+  );
+}
+
+/** How many records match, and the button that removes all conditions. */
+function Matches({ report }: { report: Report }) {
+  return (
     <>
-      <ul class="chips">
-        {chips.map((chip) => (
-          <ChipView key={chip.key} chip={chip} />
-        ))}
-      </ul>
+      <span class="matches" data-testid="matches">
+        <b>{count(report.matching)}</b>
+        <span class="matches-all"> of {count(recordsOfKind(report))}</span>
+      </span>
       <button
         type="button"
-        class="button small"
+        class="button small quiet"
         data-testid="clear-filters"
+        title="Removes all conditions. Esc or Back undoes the last step alone."
         onClick={() => filterBy([], [])}
       >
-        Clear all
+        Clear
       </button>
-      <span class="hint">
-        <kbd>Esc</kbd> or Back undoes the last step
-      </span>
     </>
   );
 }

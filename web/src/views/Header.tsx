@@ -1,12 +1,13 @@
 import { computed } from "@preact/signals";
 import { bytes } from "../format/bytes";
 import { count, plural } from "../format/number";
+import { SaveMenu } from "../save/SaveMenu";
 import { isOver, phaseOf, rowsOf } from "../state/rows";
+import { filterable } from "../state/screen";
 import { state } from "../state/store";
-import { NEW } from "../state/url";
 import { Brand } from "./Brand";
-import { FilePicker } from "./FilePicker";
-import { neighbour } from "./neighbour";
+import { FilterBar } from "./FilterBar";
+import { AdminLink, ReadingLine, SourceMenu } from "./SourceMenu";
 import { ThemeToggle } from "./ThemeToggle";
 
 const hasData = computed(() => state.value.session !== null);
@@ -27,17 +28,19 @@ const PHASES = {
   orphaned: "Not everything was read",
 };
 
-/** The bar at the top of the page. */
+/** The bar at the top of the page: what is looked at, the filter, and what can be done with it. */
 export function Header() {
+  const report = filterable.value;
   return (
-    <header class="header">
+    <header class={report === null ? "header" : "header filtering"}>
       <Brand href="/" label="Weir, start page" name="Weir" />
+      {hasData.value && <SourceMenu />}
       <Reading />
-      <span class="grow" />
-      {hasData.value && <FilePicker>Add files…</FilePicker>}
-      <NewLink />
-      <AdminLink />
+      {report === null ? <span class="grow" /> : <FilterBar report={report} />}
+      {!hasData.value && <AdminLink />}
+      {report !== null && <SaveMenu report={report} />}
       <ThemeToggle />
+      <ReadingLine />
     </header>
   );
 }
@@ -47,9 +50,10 @@ function Reading() {
   if (!view || view.sources.length === 0) return null;
   const title = `${bytes(view.memory_bytes)} of memory in use, at most ${bytes(view.memory_bytes_max)}`;
   if (!isComplete.value) {
+    const phase = phaseOf(rowsOf(state.value));
     return (
-      <span class="header-state" title={title}>
-        {PHASES[phaseOf(rowsOf(state.value))]}
+      <span class={`header-state ${phase}`} title={title}>
+        {PHASES[phase]}
       </span>
     );
   }
@@ -72,36 +76,4 @@ function readText(unread: number, all: number): string {
   return unread === all
     ? "No line was read"
     : `${count(unread)} of ${plural(all, "file")} not read`;
-}
-
-/** The way to the page for logs of one's own, which `/` is not if the program serves a data set. */
-function NewLink() {
-  const { served, session } = state.value;
-  if (served === null || session === null) return null;
-  return (
-    <a
-      class="header-link"
-      href={NEW}
-      data-testid="new-link"
-      title="Read other logs, apart from this data set"
-    >
-      Other logs
-    </a>
-  );
-}
-
-/** The way to the pages of `--admin`, if the program has them. */
-function AdminLink() {
-  const admin = neighbour("weir-admin");
-  if (admin === null) return null;
-  return (
-    <a
-      class="header-link"
-      href={admin}
-      data-testid="admin-link"
-      title="How the data flows through Weir"
-    >
-      Inside
-    </a>
-  );
 }

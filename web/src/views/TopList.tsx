@@ -37,7 +37,11 @@ export function TopList({ field, report }: ListProps) {
   const drawn = useDrawnRows(rows.length);
   const onFocusIn = useFocusOfValue(list);
   return (
-    <section class="panel top-list" data-testid={`top-${field}`} aria-label={fieldTitle(field)}>
+    <section
+      class={field === "client" ? "panel top-list has-stories" : "panel top-list"}
+      data-testid={`top-${field}`}
+      aria-label={fieldTitle(field)}
+    >
       <h2>
         {fieldTitle(field)}
         {distinct !== undefined && (
@@ -106,7 +110,6 @@ interface RowProps {
 
 function Row({ field, row, most, report, color }: RowProps) {
   const { matching, absent } = report;
-  const [isActive, setActive] = useState(false);
   if (row.remainder) return <Remainder row={row} matching={matching} />;
   const included = isIncluded(question.value.clauses, field, row);
   const keepOut = () => filterBy(exclude(state.value.question.clauses, field, row));
@@ -121,10 +124,6 @@ function Row({ field, row, most, report, color }: RowProps) {
   return (
     <li
       class={included ? "top-item included" : "top-item"}
-      onPointerEnter={() => setActive(true)}
-      onPointerLeave={() => setActive(false)}
-      onFocusIn={() => setActive(true)}
-      onFocusOut={() => setActive(false)}
       onKeyDown={(event) => copyByKey(event, row.value)}
     >
       <button
@@ -157,10 +156,8 @@ function Row({ field, row, most, report, color }: RowProps) {
       >
         −
       </button>
-      {isActive && <CopyButton field={field} value={row.value} />}
-      {isActive && field === "client" && row.value_hex === undefined && (
-        <StoryButton client={row.value} />
-      )}
+      <CopyButton field={field} value={row.value} />
+      {field === "client" && row.value_hex === undefined && <StoryButton client={row.value} />}
     </li>
   );
 }
@@ -168,7 +165,7 @@ function Row({ field, row, most, report, color }: RowProps) {
 /** How long a button shows that it has copied. */
 const COPIED_MS = 1500;
 
-/** Copies the value of a row. It exists only while the row is pointed at or has the focus. */
+/** Copies the value of a row. */
 function CopyButton({ field, value }: { field: string; value: string }) {
   const [isCopied, setCopied] = useState<boolean | null>(null);
   const copy = async () => {

@@ -7,7 +7,7 @@ import { TopList } from "./TopList";
 import { useSize } from "./useSize";
 
 /** Least width of a column of lists, in CSS pixels. */
-const COLUMN_WIDTH = 340;
+const COLUMN_WIDTH = 520;
 
 /** All lists with values, in as many columns as fit. */
 export function TopLists({ report }: { report: Report }) {

@@ -1,8 +1,8 @@
 // Access for everyone: no finding of axe-core, the focus is kept, and nothing jumps.
 
 import assert from "node:assert/strict";
-import { findings } from "../support/axe.mjs";
-import { byId, chips, choose, row, settled, until } from "../support/page.mjs";
+import { findings, isNotCovered } from "../support/axe.mjs";
+import { byId, chips, choose, openSources, row, settled, until } from "../support/page.mjs";
 import { fixture } from "../support/weir.mjs";
 
 const LOG = fixture("apache-combined/elastic-first-2000.log");
@@ -24,7 +24,10 @@ export function access(define, shared) {
     await choose(page, ...MANY);
     await settled(page);
     assert.deepEqual(await findings(page), [], "many files");
+    await openSources(page);
     await page.click(byId("progress-toggle"));
+    assert.deepEqual((await findings(page)).filter(isNotCovered), [], "the sources");
+    await page.keyboard.press("Escape");
     await (await row(page, "method", "POST")).click();
     await chips(page, 1);
     for (const theme of ["the preferred theme", "the other theme"]) {

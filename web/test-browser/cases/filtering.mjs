@@ -205,11 +205,10 @@ export function filtering(define) {
     const first = await page.$(`${byId("top-path")} ${byId("top-row")}`);
     const value = await first.evaluate((one) => one.dataset.value);
     await first.hover();
-    await page.click(byId("top-copy"));
+    const copy = `${byId("top-path")} ${byId("top-copy")}`;
+    await page.click(copy);
     await until(page, (wanted) => window.copied === wanted, value);
-    await until(page, () =>
-      document.querySelector('[data-testid="top-copy"]').innerText.includes("✓"),
-    );
+    await until(page, (copy) => document.querySelector(copy).innerText.includes("✓"), copy);
     assert.deepEqual(conditionsOf(page), [], "the row is not clicked");
     const second = (await page.$$(`${byId("top-path")} ${byId("top-row")}`))[1];
     await second.focus();

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { appendFile, readFile, rename, writeFile } from "node:fs/promises";
-import { byId, dropFromDesktop, settled, shows, until } from "../support/page.mjs";
+import { byId, dropFromDesktop, openSources, settled, shows, until } from "../support/page.mjs";
 import { fixture, report } from "../support/weir.mjs";
 
 /**
@@ -59,7 +59,11 @@ export function following(define, { browserName }) {
       // Truncated, as copytruncate does.
       await writeFile(file, lines.slice(1_000, 1_020).join(""));
       await reads(page, 1_020);
-      assert.match(await page.$eval("main", (main) => main.textContent), /truncated or replaced/);
+      await openSources(page);
+      assert.match(
+        await page.$eval(byId("sources"), (sources) => sources.innerText),
+        /truncated or replaced/,
+      );
       // Renamed, and created again.
       await rename(file, world.path("access.log.1"));
       await until(page, () => window.missed > 0);
@@ -84,6 +88,7 @@ export function following(define, { browserName }) {
       await page.goto(proxy.url);
       await dropFromDesktop(page, file);
       await settled(page);
+      await openSources(page);
       await (await page.waitForSelector("aria/Follow access.log")).click();
       await page.waitForSelector(`${byId("progress-row")}[data-state="following"]`);
       await appendFile(file, lines[50]);

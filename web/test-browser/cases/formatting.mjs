@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { findings } from "../support/axe.mjs";
-import { byId, choose, settled, until } from "../support/page.mjs";
+import { byId, choose, openSources, settled, until } from "../support/page.mjs";
 import { Server } from "../support/weir.mjs";
 
 const LINES = 40;
@@ -100,6 +100,7 @@ export function formatting(test) {
     await choose(page, path);
     await settled(page);
     assert.equal(await page.$(byId("format-box")), null, "it was read");
+    await openSources(page);
     await page.click(byId("format-open"));
     await fits(page, 2);
     assert.equal(await definitionOf(page), 'COMBINED and $extra_1 "$extra_2"');

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { open, stat, writeFile } from "node:fs/promises";
-import { byId, choose, numbers, settled, shows, until } from "../support/page.mjs";
+import { byId, choose, numbers, openSources, settled, shows, until } from "../support/page.mjs";
 import { report } from "../support/weir.mjs";
 
 /** Console messages of a browser about a connection that the test has cut. */
@@ -128,6 +128,7 @@ export function growing(define, shared) {
       page,
       () => Number(document.querySelector('[data-testid="progress-bytes"]')?.dataset.bytes) > 50e6,
     );
+    await openSources(page);
     const cancel = await page.waitForSelector("aria/Cancel large.log");
     await cancel.click();
     await page.waitForSelector(`${byId("progress-row")}[data-state="cancelled"]`);

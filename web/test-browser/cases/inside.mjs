@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { copyFile } from "node:fs/promises";
 import { answer, fits, look, readable } from "../support/admin.mjs";
-import { byId, until } from "../support/page.mjs";
+import { byId, openSources, until } from "../support/page.mjs";
 import { fixture } from "../support/weir.mjs";
 
 const LOG = fixture("apache-combined/elastic-first-2000.log");
@@ -161,6 +161,7 @@ export function inside(define) {
       await page.goto(world.server.url);
       await page.click(byId("traffic-link"));
       await until(page, () => document.documentElement.dataset.complete === "true");
+      await openSources(page);
       await page.click(byId("admin-link"));
       await until(page, showsText, "#route", "2,000");
     },

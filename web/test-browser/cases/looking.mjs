@@ -14,7 +14,7 @@ export function looking(define, { browserName }) {
     await focusIsSeen(page);
     await choose(page, LOG);
     await settled(page);
-    await page.evaluate(() => document.activeElement.blur());
+    await page.focus(".brand");
     for (const selector of [
       byId("filter-box"),
       byId("zone"),

@@ -6,7 +6,15 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
-import { byId, choose, drop, dropFromDesktop, settled, shows } from "../support/page.mjs";
+import {
+  byId,
+  choose,
+  drop,
+  dropFromDesktop,
+  openSources,
+  settled,
+  shows,
+} from "../support/page.mjs";
 import { fixture, report } from "../support/weir.mjs";
 
 const ELASTIC = fixture("apache-combined/elastic-first-2000.log");
@@ -97,7 +105,8 @@ export function reading(define, { browserName }) {
     );
     await settled(page);
     await shows(page, await report(NGINX, ELASTIC));
-    const text = await page.$eval("main", (main) => main.textContent);
+    await openSources(page);
+    const text = await page.$eval(byId("sources"), (sources) => sources.textContent);
     assert.match(text, /logs\.tar\.gz\/logs\/b\.log\.gz/);
     assert.match(text, /an archive: each of its files is a source/);
   });

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { appendFile, readFile, writeFile } from "node:fs/promises";
-import { byId, row, shows, until } from "../support/page.mjs";
+import { byId, openSources, row, shows, until } from "../support/page.mjs";
 import { fixture, report, Server } from "../support/weir.mjs";
 
 const ELASTIC = fixture("apache-combined/elastic-first-2000.log");
@@ -64,6 +64,7 @@ export function returning(define) {
       await page.click(`${byId("banner")} a[href="/"]`);
       await reads(page, 2_000);
       // Other logs stay apart from what is served.
+      await openSources(page);
       await page.click(byId("new-link"));
       await page.waitForSelector(byId("drop-zone"));
       assert.equal(new URL(page.url()).pathname, "/new");

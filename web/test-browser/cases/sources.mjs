@@ -1,7 +1,7 @@
 // The same file twice, a source that is removed, and an upload that broke off.
 
 import assert from "node:assert/strict";
-import { byId, choose, numbers, settled, shows, until } from "../support/page.mjs";
+import { byId, choose, numbers, openSources, settled, shows, until } from "../support/page.mjs";
 import { fixture, report } from "../support/weir.mjs";
 
 const LOG = fixture("apache-combined/elastic-first-2000.log");
@@ -59,6 +59,7 @@ export function sources(define, shared) {
     await settled(page);
     await choose(page, OTHER);
     await sourcesAre(page, 2);
+    await openSources(page);
     const [button] = await page.$$(byId("remove-source"));
     await button.click();
     assert.equal(await rows(page), 2, "the first press only asks");
@@ -98,6 +99,7 @@ export function sources(define, shared) {
       await page.setViewport({ width: 800, height: 900 });
       await choose(page, OTHER, ONE_UNPARSED);
       await sourcesAre(page, 2);
+      await openSources(page);
       const ends = await page.$$eval(".progress-name-end", (all) =>
         all.map((end) => {
           const { left, right } = end.getBoundingClientRect();

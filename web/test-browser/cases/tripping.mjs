@@ -37,15 +37,23 @@ async function writeLogs(world) {
 
 const textOf = (page, id) => page.$eval(byId(id), (element) => element.textContent);
 
+/** Opens the tab of the blocks. */
+async function openBlocks(page) {
+  await page.waitForSelector(byId("blocks-open"));
+  await page.click(byId("blocks-open"));
+}
+
 /** Waits until what is known of the clocks is on the screen. */
-const clockSays = (page, part) =>
-  until(
+async function clockSays(page, part) {
+  await openBlocks(page);
+  await until(
     page,
     (part) =>
       document.querySelector('[data-testid="blocks-clock"]')?.textContent.includes(part) &&
       document.querySelector('[data-testid="blocks"]')?.getAttribute("aria-busy") === "false",
     part,
   );
+}
 
 async function setOffset(page, text) {
   await page.click(byId("blocks-offset"), { count: 3 });
@@ -170,11 +178,14 @@ export function tripping(define) {
       const own = (zone) =>
         `limit_req_zone $binary_remote_addr zone=${zone}:10m rate=6r/m;\nlimit_req zone=${zone} burst=2;`;
       await tryRule(page, own("one"));
+      await openBlocks(page);
       await page.click(byId("blocked-trial"));
+      await page.waitForSelector(byId("rule-box"));
       assert.equal(await box(0), own("one"));
       assert.equal((await page.$$(byId("rule-box"))).length, 1);
       // Another rule stays beside it.
       await tryRule(page, own("two"));
+      await openBlocks(page);
       await page.click(byId("blocked-trial"));
       await page.waitForSelector(byId("comparison"));
       assert.equal(await box(0), own("two"));

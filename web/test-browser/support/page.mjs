@@ -63,6 +63,14 @@ export function settled(page) {
   });
 }
 
+/** Opens the menu of the sources, if it is not open. */
+export async function openSources(page) {
+  await page.waitForSelector(byId("sources-open"));
+  const isOpen = await page.$eval(byId("sources-open"), (button) => button.ariaExpanded === "true");
+  if (!isOpen) await page.click(byId("sources-open"));
+  await page.waitForSelector(byId("sources"), { visible: true });
+}
+
 /** Waits for this number of chips, and for their answer. */
 export async function chips(page, count) {
   await until(
@@ -152,11 +160,13 @@ export function numbersOf(report) {
   };
 }
 
-/** Returns the row of a value in a list. */
+/** Returns the row of a value in a list, scrolled to where nothing pinned covers it. */
 export async function row(page, field, value) {
   const rows = await page.$$(`${byId(`top-${field}`)} ${byId("top-row")}`);
   for (const one of rows) {
-    if ((await one.evaluate((element) => element.dataset.value)) === value) return one;
+    if ((await one.evaluate((element) => element.dataset.value)) !== value) continue;
+    await one.evaluate((element) => element.scrollIntoView({ block: "center" }));
+    return one;
   }
   throw new Error(`the list of ${field} has no row ${JSON.stringify(value)}`);
 }

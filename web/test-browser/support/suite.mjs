@@ -12,6 +12,7 @@ import { entering } from "../cases/entering.mjs";
 import { filtering } from "../cases/filtering.mjs";
 import { following } from "../cases/following.mjs";
 import { formatting } from "../cases/formatting.mjs";
+import { frame } from "../cases/frame.mjs";
 import { gateway } from "../cases/gateway.mjs";
 import { glass } from "../cases/glass.mjs";
 import { growing } from "../cases/growing.mjs";
@@ -63,13 +64,16 @@ const PARTS = {
       logging,
     ],
   ],
-  "chromium-questions": ["chromium", [filtering, trying, replaying, lab, lines, tripping]],
+  "chromium-questions": ["chromium", [frame, filtering, trying, replaying, lab, lines, tripping]],
   "chromium-inside": ["chromium", [gateway, glass, inside, behind, counting, measuring]],
   "chromium-large": ["chromium", OF_LARGE_LOG],
   // What differs between browsers: uploads and their back pressure, files and downloads, pointer
   // and keyboard, layout, how text is kept from being executed. The others only show what the
   // server has answered, by means that these use too.
-  "firefox-small": ["firefox", [reading, entering, following, filtering, saving, hostile, looking]],
+  "firefox-small": [
+    "firefox",
+    [reading, entering, following, frame, filtering, saving, hostile, looking],
+  ],
   "firefox-large": ["firefox", [...OF_LARGE_LOG, measuring]],
 };
 

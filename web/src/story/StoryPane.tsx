@@ -1,3 +1,4 @@
+import type { RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { mayHaveBlocks } from "../blocks/control";
 import { fieldTitle } from "../format/field";
@@ -18,31 +19,22 @@ import { Timeline } from "./Timeline";
 const FIELDS = ["status", "path", "user_agent"];
 
 /** The story of one client: its requests over time, what they were, and which rules it crossed. */
-export function StoryDialog() {
+export function StoryPane() {
   const { client } = story.value;
   return client !== null && <Story key={client} client={client} />;
 }
 
 function Story({ client }: { client: string }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  // Before the paint: the keys that follow belong to the dialog.
-  useLayoutEffect(() => {
-    if (!dialog.current?.open) dialog.current?.showModal();
-  }, []);
+  const pane = useRef<HTMLElement>(null);
+  useFocus(pane);
   const { report, refusal } = story.value;
   return (
-    <dialog
-      ref={dialog}
-      class="story"
+    <aside
+      ref={pane}
+      class="pane story"
       aria-labelledby="story-title"
       data-testid="story"
       data-client={client}
-      onCancel={(event) => {
-        event.preventDefault();
-        closeStory();
-      }}
-      // Escape must not undo the last step of the page behind.
-      onKeyDown={(event) => event.stopPropagation()}
     >
       <div class="story-head">
         <h2 id="story-title">
@@ -59,7 +51,7 @@ function Story({ client }: { client: string }) {
         <button
           type="button"
           class="button small"
-          autofocus
+          data-autofocus
           data-testid="story-close"
           onClick={closeStory}
         >
@@ -80,8 +72,28 @@ function Story({ client }: { client: string }) {
           <LinesView of={storyLines} id="story-line" />
         </section>
       )}
-    </dialog>
+    </aside>
   );
+}
+
+/** Leads the focus into the pane, and when it closes back to where it last was on the page. */
+function useFocus(pane: RefObject<HTMLElement | null>): void {
+  // Before the paint: the keys that follow belong to the pane.
+  useLayoutEffect(() => {
+    const shown = pane.current;
+    let behind = document.activeElement;
+    const note = ({ target }: FocusEvent) => {
+      if (target instanceof Element && !shown?.contains(target)) behind = target;
+    };
+    shown?.querySelector<HTMLElement>("[data-autofocus]")?.focus({ preventScroll: true });
+    document.addEventListener("focusin", note);
+    return () => {
+      document.removeEventListener("focusin", note);
+      const { activeElement } = document;
+      const isLost = activeElement === document.body || shown?.contains(activeElement);
+      if (isLost && behind instanceof HTMLElement) behind.focus({ preventScroll: true });
+    };
+  }, [pane]);
 }
 
 function Facts({ report }: { report: Report }) {
@@ -114,7 +126,11 @@ function Values({ field, report }: { field: string; report: Report }) {
   const rows = report.top[field] ?? [];
   const more = (report.distinct[field] ?? rows.length) - rows.length;
   return (
-    <section class="story-part" aria-label={fieldTitle(field)} data-testid={`story-${field}`}>
+    <section
+      class="story-part"
+      aria-label={`${fieldTitle(field)} of the client`}
+      data-testid={`story-${field}`}
+    >
       <h3>{fieldTitle(field)}</h3>
       <ul>
         {rows.map((row) => (
