@@ -9,9 +9,11 @@ use crate::outcome::Failure;
 /// What of the addresses is hidden.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct AnonymizeArguments {
-    /// Hide the last bits of addresses, wherever they stand as words of their own in a line, before
-    /// anything is counted or kept (docs/security.md has the limits): with =1, the default, 8 bits of IPv4 and 64 of IPv6, with =2 16 and 80, with =3 24 and
-    /// 96. Conditions see addresses like that too
+    /// Hide the last bits of addresses, wherever they stand in a line, before anything is counted or
+    /// kept (docs/security.md has the limits): with =1, the default, 8 bits of IPv4 and 64 of IPv6,
+    /// with =2 16 and 80, with =3 24 and 96. Conditions see addresses like that too. Only report,
+    /// count, export and save have this option: the other commands and the page show lines as they
+    /// are, or a data set that weir save --anonymize has written
     #[arg(long, value_name = "LEVEL", num_args = 0..=1, require_equals = true,
         default_missing_value = "1", value_parser = parse_level)]
     anonymize: Option<AddressMask>,

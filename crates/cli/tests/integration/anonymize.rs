@@ -30,8 +30,13 @@ fn log() -> String {
         line(a, "/", "-", "curl"),
         line(b, "/", "-", "curl"),
         line(c, "/", &format!("http://{referer}/x"), "curl"),
-        line(v6, &format!("/?ip={parameter}"), "-", &format!("bot {agent}")),
-        format!("failure of {unparsed}, no request\n"),
+        line(
+            v6,
+            &format!("/?ip=v{parameter}&q=%20{parameter}%22"),
+            "-",
+            &format!("bot{agent} {}", v6.replace(':', "%3A")),
+        ),
+        format!("failure of ip{unparsed}..{unparsed}:{v6}, no request\n"),
     ]
     .concat()
 }
