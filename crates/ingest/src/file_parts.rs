@@ -34,6 +34,26 @@ struct FilePart {
     /// has: a line feed that the file did not have, or those of a file that was not found again.
     file_end: Option<u64>,
     handle: FileHandle,
+    /// What was known of the file when it was truncated, if it was.
+    truncated: Option<Truncation>,
+    /// What the file is a copy of. It has the same bytes before the part.
+    original: Option<FileContents>,
+}
+
+/// The end of what was read of a file that was truncated then.
+#[derive(Debug, Clone, Copy)]
+struct Truncation {
+    sums: PlaceSums,
+    /// Whether a copy of the file is known, so that none has to be looked for.
+    is_copied: bool,
+}
+
+/// What a file has, or had before it was truncated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FileContents {
+    pub(crate) file: PlainFile,
+    /// The end of what was read of it before it was truncated; `None` if it has the bytes.
+    pub(crate) truncated: Option<PlaceSums>,
 }
 
 /// How the bytes around the end of a part are found.
@@ -47,26 +67,57 @@ pub(crate) enum FileHandle {
     Open(Weak<File>, PlaceSums),
     /// They were summed when the file was closed, or by another process.
     Closed(PlaceSums),
-    /// They were summed before the file was truncated. The part began at this offset in it.
-    Truncated(PlaceSums, u64),
 }
 
 impl FilePart {
-    /// How far the file was read before it was truncated, if the source was counted up to an offset that
-    /// is not after the part.
-    fn truncated_end(&self, counted: u64) -> Option<FileEnd> {
-        let FileHandle::Truncated(sums, file_start) = self.handle else { return None };
-        let position = file_start + counted.checked_sub(self.start)?;
-        let is_whole = self.file_end? <= counted;
-        let sums = if is_whole { sums } else { sums.at(position.min(sums.position)) };
-        Some(FileEnd {
+    fn is_of(&self, contents: &FileContents) -> bool {
+        self.file == contents.file && self.truncated.map(|it| it.sums) == contents.truncated
+    }
+
+    fn contents(&self) -> FileContents {
+        let truncated = self.truncated.map(|truncation| truncation.sums);
+        FileContents { file: self.file.clone(), truncated }
+    }
+
+    /// Returns how far the file was read when the source was counted up to an offset, which is not
+    /// before the part; `next` is where the next part begins.
+    fn end(&self, counted: u64, next: u64) -> FileEnd {
+        // The last line of a file may have got a line feed that the file does not have.
+        let end = next.min(counted).min(self.file_end.unwrap_or(u64::MAX));
+        let position = self.file_start + end.saturating_sub(self.start);
+        let Some(Truncation { sums, .. }) = self.truncated else {
+            return FileEnd {
+                file: self.file.clone(),
+                handle: self.handle.clone(),
+                is_truncated: false,
+                source_start: self.start,
+                file_start: self.file_start,
+                position,
+            };
+        };
+        let sums = sums.at(position.min(sums.position));
+        FileEnd {
             file: self.file.clone(),
             handle: FileHandle::Closed(sums),
             is_truncated: true,
-            source_start: counted,
+            source_start: end,
             file_start: sums.position,
             position: sums.position,
-        })
+        }
+    }
+
+    /// Returns how far a copy has the bytes that were counted, if that is less than what was read of
+    /// its original. The part begins after that.
+    fn end_as_copy(&self, original: &FileEnd) -> FileEnd {
+        let position = original.position.min(self.file_start);
+        FileEnd {
+            file: self.file.clone(),
+            handle: self.handle.clone(),
+            is_truncated: false,
+            source_start: original.source_start + position.saturating_sub(original.file_start),
+            file_start: position,
+            position,
+        }
     }
 }
 
@@ -96,6 +147,7 @@ impl FileParts {
     ) {
         let continued = self.parts.last_mut().filter(|last| {
             last.file == *file
+                && last.truncated.is_none()
                 && start.checked_sub(last.start) == file_start.checked_sub(last.file_start)
                 && file_start >= last.file_start
         });
@@ -108,7 +160,15 @@ impl FileParts {
         if let Some(sums) = &mut self.sums {
             sums.begin_part(start);
         }
-        self.push(FilePart { start, file: file.clone(), file_start, file_end: None, handle });
+        self.push(FilePart {
+            start,
+            file: file.clone(),
+            file_start,
+            file_end: None,
+            handle,
+            truncated: None,
+            original: None,
+        });
     }
 
     /// Adds what was found of a file that was read up to a place, of which the part begins at `start`
@@ -120,8 +180,39 @@ impl FileParts {
         sums: PlaceSums,
     ) {
         let file_end = Some(start + sums.position.saturating_sub(file_start));
-        let handle = FileHandle::Closed(sums);
-        self.push(FilePart { start, file: file.clone(), file_start, file_end, handle });
+        self.push(FilePart {
+            start,
+            file: file.clone(),
+            file_start,
+            file_end,
+            handle: FileHandle::Closed(sums),
+            truncated: None,
+            original: None,
+        });
+    }
+
+    /// Adds a copy that has the bytes of another file up to a place. They were read before `start` of
+    /// the source, but perhaps not counted yet.
+    pub(crate) fn add_copy(
+        &mut self,
+        start: u64,
+        file: &PlainFile,
+        sums: PlaceSums,
+        original: FileContents,
+    ) {
+        // It may have been shorter so far.
+        self.parts.retain(|part| {
+            part.file != *file || part.original.is_none() || part.file_end != Some(part.start)
+        });
+        self.push(FilePart {
+            start,
+            file: file.clone(),
+            file_start: sums.position,
+            file_end: Some(start),
+            handle: FileHandle::Closed(sums),
+            truncated: None,
+            original: Some(original),
+        });
     }
 
     /// Returns the number of changes. Those of ends are not counted.
@@ -139,7 +230,8 @@ impl FileParts {
 
     /// Records how the bytes around the end of the last part of a file are found.
     pub(crate) fn set_handle(&mut self, file: &PlainFile, handle: FileHandle) {
-        if let Some(part) = self.parts.iter_mut().rev().find(|part| part.file == *file) {
+        let is_of_file = |part: &&mut FilePart| part.file == *file && part.truncated.is_none();
+        if let Some(part) = self.parts.iter_mut().rev().find(is_of_file) {
             part.handle = handle;
         }
     }
@@ -147,27 +239,25 @@ impl FileParts {
     /// Returns how far each file was read when so many bytes of the source were counted, also before it
     /// was truncated.
     pub(crate) fn ends(&self, bytes_read: u64) -> Vec<FileEnd> {
-        let mut ends: Vec<FileEnd> = Vec::new();
+        let mut ends: Vec<(FileContents, FileEnd)> = Vec::new();
         for (number, part) in self.parts.iter().enumerate() {
-            if part.start > bytes_read {
-                continue;
-            }
-            if part.file_start == u64::MAX {
+            let end = if part.start > bytes_read {
+                let is_original = |(known, _): &&_| part.original.as_ref() == Some(known);
+                ends.iter().find(is_original).map(|(_, original)| part.end_as_copy(original))
+            } else {
                 let next = self.parts.get(number + 1).map_or(u64::MAX, |next| next.start);
-                ends.extend(part.truncated_end(next.min(bytes_read)));
-                continue;
-            }
-            let next = self.parts.get(number + 1).map_or(u64::MAX, |next| next.start);
-            // The last line of a file may have got a line feed that the file does not have.
-            let end = next.min(bytes_read).min(part.file_end.unwrap_or(u64::MAX));
-            let position = part.file_start + end.saturating_sub(part.start);
-            ends.retain(|known| known.is_truncated || known.file != part.file);
-            let (source_start, file_start) = (part.start, part.file_start);
-            let (file, handle) = (part.file.clone(), part.handle.clone());
-            let is_truncated = false;
-            ends.push(FileEnd { file, handle, is_truncated, source_start, file_start, position });
+                Some(part.end(bytes_read, next))
+            };
+            let Some(end) = end else { continue };
+            ends.retain(|(known, _)| !part.is_of(known));
+            ends.push((part.contents(), end));
         }
-        ends
+        let is_copied = |contents: &FileContents| {
+            let mut parts = self.parts.iter().filter(|part| part.is_of(contents));
+            parts.any(|part| part.truncated.is_some_and(|truncation| truncation.is_copied))
+        };
+        ends.retain(|(contents, _)| !is_copied(contents));
+        ends.into_iter().map(|(_, end)| end).collect()
     }
 
     /// Returns the number of parts.
@@ -176,32 +266,30 @@ impl FileParts {
         self.parts.len()
     }
 
-    /// Forgets the offsets in a file that was truncated after it was read up to a place, which is at
-    /// `end` of the source.
+    /// Notes that a file was truncated after it was read up to a place, which is at `end` of the source.
     pub(crate) fn truncate(&mut self, file: &PlainFile, end: u64, sums: PlaceSums) {
-        let is_of_file = |part: &&mut FilePart| part.file == *file && part.file_start != u64::MAX;
-        let mut parts = self.parts.iter_mut().filter(is_of_file);
-        let last = parts.next_back();
-        for part in parts {
-            (part.file_start, part.handle) = (u64::MAX, FileHandle::Path);
-        }
-        if let Some(last) = last {
-            last.handle = FileHandle::Truncated(sums, last.file_start);
-            (last.file_start, last.file_end) = (u64::MAX, Some(end));
+        let of_file = FileContents { file: file.clone(), truncated: None };
+        let mut is_last = true;
+        for part in self.parts.iter_mut().rev() {
+            if part.original.as_ref() == Some(&of_file) {
+                part.original = Some(FileContents { truncated: Some(sums), ..of_file.clone() });
+            }
+            if part.is_of(&of_file) {
+                part.truncated = Some(Truncation { sums, is_copied: false });
+                if std::mem::take(&mut is_last) {
+                    part.file_end = Some(end);
+                }
+            }
         }
         self.changes += 1;
     }
 
-    /// Forgets the place up to which a file was read before it was truncated, because a copy of it was
-    /// found.
-    pub(crate) fn forget_truncated(&mut self, file: &PlainFile, position: u64) {
-        for part in &mut self.parts {
-            if part.file == *file
-                && part.file_start == u64::MAX
-                && matches!(part.handle, FileHandle::Truncated(sums, _) if sums.position == position)
-            {
-                part.handle = FileHandle::Path;
-                self.changes += 1;
+    /// Notes that a copy of a file was found that was truncated then.
+    pub(crate) fn forget_truncated(&mut self, contents: &FileContents) {
+        for part in self.parts.iter_mut().filter(|part| part.is_of(contents)) {
+            if let Some(truncation) = &mut part.truncated {
+                self.changes += u64::from(!truncation.is_copied);
+                truncation.is_copied = true;
             }
         }
     }
@@ -216,7 +304,7 @@ impl FileParts {
             if part_end <= part.start {
                 continue;
             }
-            if part.start != covered || part.file_start == u64::MAX {
+            if part.start != covered || part.truncated.is_some() {
                 return None;
             }
             covered = part_end;
@@ -239,10 +327,10 @@ impl FileParts {
         if part.file_end.is_some_and(|end| end <= offset) {
             return None;
         }
-        let at = part.file_start.checked_add(offset - part.start)?;
+        let at = part.file_start + (offset - part.start);
         let next = self.parts.get(after).map_or(u64::MAX, |next| next.start);
         let end = next.min(offset.saturating_add(LINE_BYTES_MAX));
-        (part.file_start != u64::MAX).then(|| FilePlace {
+        part.truncated.is_none().then(|| FilePlace {
             file: part.file.clone(),
             offset: at,
             chunks: self.chunks(part, offset.saturating_sub(1).max(part.start), end),

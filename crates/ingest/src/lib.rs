@@ -30,6 +30,8 @@ mod clock;
 mod error;
 mod file_identity;
 mod file_parts;
+#[cfg(test)]
+mod file_parts_tests;
 mod file_reads;
 mod file_span;
 mod file_sums;

@@ -7,7 +7,7 @@ use weir_store::checksum;
 use crate::file_reads::read_at;
 
 /// The bytes at the beginning and before the place that are summed.
-const SUM_BYTES: u64 = 256;
+pub(crate) const SUM_BYTES: u64 = 256;
 
 /// A place in a file, and the bytes around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

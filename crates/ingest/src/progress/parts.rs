@@ -3,7 +3,7 @@
 use std::sync::{Arc, MutexGuard};
 
 use super::SourceProgress;
-use crate::file_parts::{FileEnd, FileHandle, FileParts, FilePlace};
+use crate::file_parts::{FileContents, FileEnd, FileHandle, FileParts, FilePlace};
 use crate::file_span::FileSpan;
 use crate::packed_file::PackedFile;
 use crate::place_sums::PlaceSums;
@@ -55,20 +55,31 @@ impl SourceProgress {
         self.lock_parts().add_read(starts, file, sums);
     }
 
+    /// Records a copy that has the bytes of another file up to a place. They were read before `start`.
+    pub(crate) fn add_copy(
+        &self,
+        start: u64,
+        file: &PlainFile,
+        sums: PlaceSums,
+        original: FileContents,
+    ) {
+        self.lock_parts().add_copy(start, file, sums, original);
+    }
+
     /// Records how the bytes around the end of the last part of a file are found.
     pub(crate) fn set_file_handle(&self, file: &PlainFile, handle: FileHandle) {
         self.lock_parts().set_handle(file, handle);
     }
 
-    /// Forgets the parts of a file that was truncated after it was read up to a place, which is at `end`
-    /// of the source.
+    /// Records that a file was truncated after it was read up to a place, which is at `end` of the
+    /// source.
     pub(crate) fn truncate_parts(&self, file: &PlainFile, end: u64, sums: PlaceSums) {
         self.lock_parts().truncate(file, end, sums);
     }
 
-    /// Forgets the place up to which a file was read before it was truncated.
-    pub(crate) fn forget_truncated(&self, file: &PlainFile, position: u64) {
-        self.lock_parts().forget_truncated(file, position);
+    /// Records that a copy of a file was found that was truncated then.
+    pub(crate) fn forget_truncated(&self, contents: &FileContents) {
+        self.lock_parts().forget_truncated(contents);
     }
 
     /// Lets the lines be compared with what they were when they are read again.

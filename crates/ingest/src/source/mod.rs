@@ -19,6 +19,7 @@ mod lz4;
 mod packing;
 mod query_answer;
 mod read;
+mod read_before;
 mod rotated_set;
 mod stream_head;
 mod timeout_reader;

@@ -12,6 +12,7 @@ use weir_sync::{Condition, Lock};
 
 use super::byte_counter::ByteCounter;
 use super::input::{Input, PlainBytes, PlainInput};
+use super::read_before::ReadBefore;
 use super::unpack::{Text, Unpacked, unpack};
 use super::upload::MemberLimit;
 use crate::clock::{Clock, SystemClock};
@@ -138,7 +139,15 @@ impl InputOrder {
                 Vec::new()
             }
             Ok(None) => {
-                reader.packed = input.packed_file().map(Arc::new);
+                match ReadBefore::of(input, intake) {
+                    ReadBefore::Nothing => reader.packed = input.packed_file().map(Arc::new),
+                    // Its lines are not those of the file any more, so they are not read back.
+                    ReadBefore::UpTo(bytes) => reader.skipped_bytes = bytes,
+                    ReadBefore::Everything => {
+                        self.begin(index);
+                        return Vec::new();
+                    }
+                }
                 input.read(&mut |text| reader.read(text))
             }
             Err(error) => vec![Fault::new(&input.name(), ReadError::Open(error))],
@@ -175,6 +184,8 @@ pub(super) struct TextReader<'a> {
     position: Option<InputPosition<'a>>,
     /// The file on the disk, if the input is one and is packed.
     packed: Option<Arc<PackedFile>>,
+    /// The bytes at the beginning of each text that are not read, because another process has.
+    skipped_bytes: u64,
     /// The number of input bytes that are already counted for a source.
     counted: u64,
     /// All sources that were opened.
@@ -209,6 +220,7 @@ impl<'a> TextReader<'a> {
             bytes_total,
             position,
             packed: None,
+            skipped_bytes: 0,
             counted: 0,
             sources: Vec::new(),
             limit: None,
@@ -316,6 +328,8 @@ impl<'a> TextReader<'a> {
     /// Copies a text to its end, in reads as large as the room in the writer.
     fn copy(&mut self, writer: &mut SourceWriter, text: &mut Text<'_>) -> Result<(), ReadError> {
         let start = self.clock.elapsed();
+        io::copy(&mut text.take(self.skipped_bytes), &mut io::sink())
+            .map_err(|error| text.error(&error))?;
         // The format of a file must not depend on how fast it is read.
         let may_pause = self.position.as_ref().is_none_or(|position| position.is_live);
         let flushes_early = may_pause || self.intake.is_watched();

@@ -8,11 +8,11 @@ use std::fs::File;
 
 use super::log_file::{LogFile, Truncated};
 use super::read_place::ReadPlace;
+use crate::file_parts::FileContents;
 use crate::file_reads::read_at;
 
-/// The number of bytes that are compared at the start and at the end of what is known of a file that is
-/// gone.
-pub(super) const COMPARED_BYTES: usize = ReadPlace::BEFORE_BYTES;
+/// The number of bytes that are compared at the start of what is known of a file that is gone.
+pub(super) const COMPARED_BYTES: usize = 256;
 
 /// The number of bytes that are compared at the end of a file that is there. Some lines are alike but for
 /// a time in their middle.
@@ -21,22 +21,31 @@ const SHARED_BYTES_MAX: u64 = 256 << 10;
 /// How a file is like a followed one.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Likeness {
-    /// So far it has the same bytes. They were read up to this place of the followed file.
-    SoFar(ReadPlace),
-    /// It has bytes that the followed file does not have: those before it was truncated, or others. They
-    /// were read up to this place.
-    Beyond(ReadPlace),
+    /// So far it has the same bytes.
+    SoFar(Original),
+    /// It has bytes that the followed file does not have: those before it was truncated, or others.
+    Beyond(Original),
+}
+
+/// What a file is a copy of.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Original {
+    /// The place up to which the followed file was read.
+    pub(super) place: ReadPlace,
+    /// What the followed file has, or had before it was truncated; `None` if its lines are joined.
+    pub(super) contents: Option<FileContents>,
 }
 
 /// Returns how a file is like a followed one; `None` if it is not.
 pub(super) fn likeness(followed: &LogFile, other: &File) -> Option<Likeness> {
     let length = other.metadata().ok()?.len();
     let is_copy = |truncated: &&Truncated| {
-        let Truncated { head, place } = truncated;
+        let Truncated { head, place, .. } = truncated;
         length >= place.offset && has_bytes(other, 0, head) && has_bytes_before(other, place)
     };
     if let Some(truncated) = followed.truncated().iter().rev().find(is_copy) {
-        return Some(Likeness::Beyond(truncated.place.clone()));
+        let place = truncated.place.clone();
+        return Some(Likeness::Beyond(Original { place, contents: truncated.contents.clone() }));
     }
     let (head, place) = (followed.head(), followed.place());
     let end = length.min(place.offset);
@@ -50,9 +59,10 @@ pub(super) fn likeness(followed: &LogFile, other: &File) -> Option<Likeness> {
         false => is_shared(followed.file(), other, end),
     };
     let has_more = !was_truncated && followed.file().metadata().ok()?.len() < length;
+    let original = || Original { place: place.clone(), contents: followed.contents() };
     is_same.then(|| match has_more {
-        true => Likeness::Beyond(place.clone()),
-        false => Likeness::SoFar(place.clone()),
+        true => Likeness::Beyond(original()),
+        false => Likeness::SoFar(original()),
     })
 }
 

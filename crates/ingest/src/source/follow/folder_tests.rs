@@ -1,7 +1,7 @@
 //! Folders in which files appear, are rotated in every way, and vanish, against a count of what was
 //! written.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use weir_core::{Field, FormatChoice};
+use weir_core::{Field, FormatChoice, Selection};
 
 use super::{FileSet, FollowOptions, Follower};
 use crate::clock::{Clock, ManualClock};
@@ -19,12 +19,14 @@ use crate::pipeline::{DataSet, Pipeline, PipelineOptions, Retention};
 pub(super) struct Folder {
     pub(super) path: PathBuf,
     clock: Arc<ManualClock>,
-    pipeline: Pipeline,
+    pub(super) pipeline: Pipeline,
     pub(super) data: Arc<DataSet>,
     pub(super) follower: Follower,
     /// Lines written so far; each has a path of its own.
     pub(super) written: u64,
     notes: Vec<String>,
+    /// What has happened, for the message of a test that fails.
+    pub(super) history: Vec<String>,
 }
 
 pub(super) fn new_path(name: &str) -> PathBuf {
@@ -62,7 +64,21 @@ impl Folder {
             .with_sets(vec![set], HashSet::new())
             .with_files_max(files_max);
         let follower = Follower::with(&pipeline, paths, &FormatChoice::Detect, options);
-        Self { path, clock, pipeline, data, follower, written: 0, notes: Vec::new() }
+        Self {
+            path,
+            clock,
+            pipeline,
+            data,
+            follower,
+            written: 0,
+            notes: Vec::new(),
+            history: Vec::new(),
+        }
+    }
+
+    /// Notes what happens.
+    pub(super) fn note(&mut self, event: String) {
+        self.history.push(event);
     }
 
     pub(super) fn at(&self, name: &str) -> PathBuf {
@@ -78,6 +94,7 @@ impl Folder {
         let line = |number| {
             format!("192.0.2.1 - - [17/Dec/2025:09:00:00 +0000] \"GET /{number} HTTP/1.1\" 200 1\n")
         };
+        self.history.push(format!("write {numbers:?}"));
         file.write_all(numbers.map(line).collect::<String>().as_bytes()).expect("room");
         self.written += lines;
     }
@@ -89,6 +106,7 @@ impl Folder {
 
     /// Searches if it is time, and polls until there is no more.
     pub(super) fn step(&mut self, after: Duration) {
+        self.history.push(format!("step {after:?}"));
         self.clock.sleep(after);
         while self.follower.poll() {}
         let notes = self.follower.discover(&self.pipeline);
@@ -114,17 +132,33 @@ impl Folder {
         let counts: Vec<(String, u64)> =
             sources.iter().map(|source| (name(source.name()), source.snapshot().lines)).collect();
         let lines: u64 = counts.iter().map(|(_, lines)| lines).sum();
-        assert_eq!((lines, distinct(&self.data)), (self.written, self.written), "{counts:?}");
+        let wrong = wrong_lines(&self.data, self.written);
+        assert!(wrong.is_empty(), "{wrong:?}: {counts:?} after {:#?}", self.history);
+        assert_eq!(lines, self.written, "{counts:?}");
         fs::remove_dir_all(&self.path).expect("it is there");
         counts
     }
 }
 
-fn distinct(data: &DataSet) -> u64 {
-    let values = data.values();
+/// The lines that were not read once, each with the names of the sources that have it.
+fn wrong_lines(data: &DataSet, written: u64) -> BTreeMap<u64, Vec<String>> {
+    let mut readers: BTreeMap<u64, Vec<String>> =
+        (0..written).map(|number| (number, Vec::new())).collect();
+    let (names, values) = (data.sources(), data.values());
     let dictionary = values.dictionary(Field::Path.column());
-    let paths = (0..dictionary.ids() as u32).filter_map(|id| dictionary.value(id));
-    paths.filter(|path| path.starts_with(b"/")).count() as u64
+    for segment in data.segments().iter().map(|it| &it.segment) {
+        let name = names.iter().find(|it| it.number() == segment.source()).expect("one").name();
+        let columns = segment.text_columns().filter(|(id, _)| *id == Field::Path.column());
+        for (_, codes) in columns {
+            codes.for_each(&Selection::All(segment.rows()), |id| {
+                let path = dictionary.value(id as u32).and_then(|it| str::from_utf8(it).ok());
+                let number = path.and_then(|it| it.strip_prefix('/')?.parse().ok());
+                readers.entry(number.expect("a number")).or_default().push(name.to_owned());
+            });
+        }
+    }
+    readers.retain(|_, names| names.len() != 1);
+    readers
 }
 
 pub(super) fn count(sources: &[(String, u64)], name: &str) -> Vec<u64> {

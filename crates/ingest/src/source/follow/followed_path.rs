@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use super::copies::{Likeness, likeness};
+use super::copies::{Likeness, Original, likeness};
 use super::log_file::LogFile;
-use super::read_place::ReadPlace;
 use super::shared::{FileAt, PathNumber, Shared};
 use crate::error::StopReason;
 use crate::file_identity::FileIdentity;
@@ -127,28 +126,35 @@ impl FollowedPath {
         &mut self,
         path: &Path,
         at: FileAt,
-        place: &ReadPlace,
+        original: &Original,
         shared: &mut Shared,
     ) {
+        let place = &original.place;
         let in_copy = place.in_copy(at.file, at.length);
         // If too many files are open, the next search finds the copy again.
         let Some(mut copy) = LogFile::open_at(path, in_copy, shared) else { return };
-        self.note_copy(path, copy.file(), place.offset.min(at.length));
+        self.note_copy(path, copy.file(), at.length, original);
         copy.hold_part(self.writer.progress());
         for file in self.current.iter_mut().chain(&mut self.retired) {
-            file.forget_truncated(place, self.writer.progress());
+            file.forget_truncated(place);
+        }
+        if let Some(contents) = &original.contents {
+            self.writer.progress().forget_truncated(contents);
         }
         shared.set_reader(copy.identity(), self.number);
         copy.leave(shared);
         self.retired.push(copy);
     }
 
-    /// Records that the source has the bytes of a copy up to an offset, so that another process does not
+    /// Records that the source has the bytes of a copy of this length, so that another process does not
     /// read them.
-    pub(super) fn note_copy(&self, path: &Path, copy: &File, offset: u64) {
-        if let Some((plain, sums)) = PlainFile::new(path, copy).zip(PlaceSums::of(copy, offset)) {
-            let starts = (self.writer.offset(), offset);
-            self.writer.progress().add_read_part(starts, &plain, sums);
+    pub(super) fn note_copy(&self, path: &Path, copy: &File, length: u64, original: &Original) {
+        let offset = original.place.offset.min(length);
+        if let Some(contents) = &original.contents
+            && let Some((plain, sums)) = PlainFile::new(path, copy).zip(PlaceSums::of(copy, offset))
+        {
+            let start = self.writer.offset();
+            self.writer.progress().add_copy(start, &plain, sums, contents.clone());
             self.writer.note_change();
         }
     }

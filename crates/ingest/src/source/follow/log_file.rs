@@ -12,7 +12,7 @@ use super::read_place::ReadPlace;
 use super::shared::{READ_BYTES, Shared};
 use crate::error::StopReason;
 use crate::file_identity::FileIdentity;
-use crate::file_parts::FileHandle;
+use crate::file_parts::{FileContents, FileHandle};
 use crate::file_reads::read_at;
 use crate::place_sums::PlaceSums;
 use crate::plain_file::PlainFile;
@@ -63,6 +63,8 @@ pub(super) struct Truncated {
     pub(super) head: Vec<u8>,
     /// The place up to which it was read.
     pub(super) place: ReadPlace,
+    /// The same for the state; `None` if the lines of the file are joined.
+    pub(super) contents: Option<FileContents>,
 }
 
 /// The most truncations of which the copies are still looked for.
@@ -139,13 +141,14 @@ impl LogFile {
         &self.truncated
     }
 
+    /// What it has; `None` if its lines are joined.
+    pub(super) fn contents(&self) -> Option<FileContents> {
+        self.plain.clone().map(|file| FileContents { file, truncated: None })
+    }
+
     /// Forgets what it had before a truncation, up to which it was read to this place.
-    pub(super) fn forget_truncated(&mut self, place: &ReadPlace, progress: &SourceProgress) {
-        let count = self.truncated.len();
+    pub(super) fn forget_truncated(&mut self, place: &ReadPlace) {
         self.truncated.retain(|truncated| truncated.place != *place);
-        if let Some(plain) = self.plain.as_ref().filter(|_| self.truncated.len() < count) {
-            progress.forget_truncated(plain, place.offset);
-        }
     }
 
     /// The offset after its last whole line.
@@ -161,8 +164,12 @@ impl LogFile {
     }
 
     fn handle(&self) -> FileHandle {
-        let known = PlaceSums::of_bytes(self.place.offset, self.place.before(), &self.head);
-        FileHandle::Open(Arc::downgrade(&self.file), known)
+        FileHandle::Open(Arc::downgrade(&self.file), self.sums())
+    }
+
+    /// The sums of what is known around its place.
+    fn sums(&self) -> PlaceSums {
+        PlaceSums::of_bytes(self.place.offset, self.place.before(), &self.head)
     }
 
     /// When it was last written, if that is known.
@@ -263,6 +270,8 @@ impl LogFile {
         }
         self.begin_part(writer);
         self.place.advance(before, fresh);
+        // Before the lines are counted: if it is truncated then, these bytes show that.
+        self.hold_part(writer.progress());
         self.last_change = shared.clock.elapsed();
         let ended = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let line = std::mem::take(&mut self.line);
@@ -295,12 +304,13 @@ impl LogFile {
         if self.truncated.len() == TRUNCATIONS_MAX {
             self.truncated.remove(0);
         }
+        let sums = self.sums();
+        let contents = self.plain.clone().map(|file| {
+            writer.progress().truncate_parts(&file, writer.offset(), sums);
+            FileContents { file, truncated: Some(sums) }
+        });
         let head = std::mem::take(&mut self.head);
-        if let Some(plain) = &self.plain {
-            let sums = PlaceSums::of_bytes(self.place.offset, self.place.before(), &head);
-            writer.progress().truncate_parts(plain, writer.offset(), sums);
-        }
-        self.truncated.push(Truncated { head, place: self.place.clone() });
+        self.truncated.push(Truncated { head, place: self.place.clone(), contents });
         self.place.restart();
         Ok(())
     }

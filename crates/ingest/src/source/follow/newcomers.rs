@@ -248,12 +248,12 @@ impl Follower {
             }
             match path.likeness(&file) {
                 None => continue,
-                Some(Likeness::SoFar(place)) => {
-                    path.note_copy(copy, &file, place.offset.min(at.length));
-                    self.shared.note_copy(place.in_copy(at.file, at.length));
+                Some(Likeness::SoFar(original)) => {
+                    path.note_copy(copy, &file, at.length, &original);
+                    self.shared.note_copy(original.place.in_copy(at.file, at.length));
                 }
-                Some(Likeness::Beyond(place)) => {
-                    path.read_copy(copy, at, &place, &mut self.shared);
+                Some(Likeness::Beyond(original)) => {
+                    path.read_copy(copy, at, &original, &mut self.shared);
                     self.busy.insert(number);
                 }
             }

@@ -27,7 +27,9 @@ pub(super) struct RestoredPlaces(HashMap<FileNumber, Vec<RestoredPlace>>);
 impl RestoredPlaces {
     pub(super) fn new(places: Vec<RestoredPlace>) -> Self {
         let mut by_number: HashMap<FileNumber, Vec<RestoredPlace>> = HashMap::new();
-        for place in places.into_iter().filter(|it| it.place.id != TRUNCATED) {
+        // Every file begins like one of which nothing was read, also another one that has got its number.
+        let can_tell = |it: &RestoredPlace| it.place.id != TRUNCATED && it.place.position > 0;
+        for place in places.into_iter().filter(can_tell) {
             by_number.entry(place.place.id).or_default().push(place);
         }
         Self(by_number)
@@ -82,10 +84,6 @@ impl Siblings {
             let files = self.beside(&own);
             let moved = files.by_number.get(&place.id);
             moved.and_then(|path| FoundPlace::at(path, place)).or_else(|| {
-                // Every file begins like an empty one.
-                if place.position == 0 {
-                    return None;
-                }
                 let set = rotated_set(&own).into_os_string();
                 let copies = files.by_set.get(&set).into_iter().flatten();
                 let found = copies.filter_map(|path| FoundPlace::at(path, place));

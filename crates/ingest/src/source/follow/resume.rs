@@ -25,6 +25,11 @@ impl FollowedPath {
     pub(super) fn resume(&mut self, siblings: &mut Siblings, shared: &mut Shared) {
         let places = self.writer.progress().restored_places();
         for (number, place) in places.iter().enumerate() {
+            if place.position == 0 {
+                // Nothing was read of the file, so it is read like any other.
+                self.writer.progress().forget_place(place);
+                continue;
+            }
             let found = siblings.find(place, &self.path, shared);
             let is_last = number + 1 == places.len();
             match found {
