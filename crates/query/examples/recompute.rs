@@ -2,7 +2,7 @@
 //! the time and the report of each:
 //! `cargo run --release -p weir-query --example recompute -- LOG QUERIES.jsonl RUNS THREADS [FROM]`
 //!
-//! A line of QUERIES is a list of clauses as in docs/protocol.md. FROM is what the page shows
+//! A line of QUERIES is a list of clauses, or a query, as in docs/protocol.md. FROM is what the page shows
 //! before each query: `session`, the default, for the query of the previous line; `all` for every
 //! record; or `nothing`, for no previous answer. The time is measured from the query to the report
 //! as text, with 10 rows in each list and up to 400 buckets.
@@ -31,8 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut before = all.change(ParsedQuery::parse(&Query::default())?)?;
     before.answer(&abandoned);
     for line in fs::read_to_string(queries)?.lines().filter(|line| !line.is_empty()) {
-        let clauses: Vec<Clause> = serde_json::from_str(line)?;
-        let query = ParsedQuery::parse(&Query { clauses, ..Query::default() })?;
+        let query = ParsedQuery::parse(&query_of(line)?)?;
         let (mut runs_ms, mut report) = (Vec::new(), String::new());
         let mut last = None;
         for _ in 0..runs {
@@ -53,4 +52,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!(r#"{{"query":{line},"runs_ms":{runs_ms},"report":{report}}}"#);
     }
     Ok(())
+}
+
+/// Reads a line of the queries.
+fn query_of(line: &str) -> serde_json::Result<Query> {
+    if line.starts_with('{') {
+        return serde_json::from_str(line);
+    }
+    let clauses: Vec<Clause> = serde_json::from_str(line)?;
+    Ok(Query { clauses, ..Query::default() })
 }

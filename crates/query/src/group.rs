@@ -23,12 +23,13 @@ pub(crate) fn group_rows(
     let measures = Measures::of(now);
     let (numbers, few) =
         groups.numbers().into_iter().partition(|number| groups.now[*number].count >= question.min);
-    let (shown, mut others) = first_by_measure(&groups, &measures, question.sort, numbers, top);
+    let (shown, mut others) = first_by_measure(&groups, &measures, question, numbers, top);
     others.extend::<Vec<usize>>(few);
     let columns = question.shown();
-    let rows = shown.iter().map(|number| {
+    let shown_measures = measures.shown(&columns, &groups, &shown);
+    let rows = shown.iter().zip(shown_measures).map(|(number, measures)| {
         let mut row = groups.row(*number);
-        row.measures = measures.shown(&columns, groups.now[*number], *number);
+        row.measures = measures;
         row
     });
     let sum_of = |tallies: &[Tally]| sum(others.iter().map(|number| &tallies[*number]));
@@ -57,19 +58,34 @@ pub(crate) fn group_rows(
 fn first_by_measure(
     groups: &GroupValues<'_>,
     measures: &Measures<'_>,
-    sort: Measure,
+    question: &GroupQuestion,
     numbers: Vec<usize>,
     top: usize,
 ) -> (Vec<usize>, Vec<usize>) {
     type Ranked = (Reverse<(Rank, u64, u64)>, usize);
-    let ranks = measures.ranks(sort, groups, &numbers);
-    let ranked = ranks.into_iter().zip(numbers);
-    let mut ranked: Vec<Ranked> = ranked
-        .map(|(rank, number)| {
-            let counts = (groups.now[number].count, groups.count_before(number));
-            (Reverse((rank, counts.0, counts.1)), number)
-        })
-        .collect();
+    let may_lead = |id: u32| {
+        groups.now.get(id as usize).is_some_and(|tally| tally.count >= question.min.max(1))
+    };
+    let leading = match numbers.len() > top {
+        true => measures.leading(question.sort, top, may_lead),
+        false => None,
+    };
+    let (candidates, mut others) = match leading {
+        Some(leading) => {
+            let mut leads = vec![false; groups.now.len()];
+            leading.iter().for_each(|(number, _)| leads[*number] = true);
+            (leading, numbers.into_iter().filter(|number| !leads[*number]).collect())
+        }
+        None => {
+            let ranks = measures.ranks(question.sort, groups, &numbers);
+            (numbers.into_iter().zip(ranks).collect(), Vec::new())
+        }
+    };
+    let ranked = candidates.into_iter().map(|(number, rank)| {
+        let counts = (groups.now[number].count, groups.count_before(number));
+        (Reverse((rank, counts.0, counts.1)), number)
+    });
+    let mut ranked: Vec<Ranked> = ranked.collect();
     let order = |one: &Ranked, other: &Ranked| -> Ordering {
         one.0.cmp(&other.0).then_with(|| groups.order(one.1, other.1))
     };
@@ -77,8 +93,9 @@ fn first_by_measure(
     if ranked.len() > top && top > 0 {
         ranked.select_nth_unstable_by(top - 1, order);
     }
-    let others = ranked.split_off(top.min(ranked.len()));
+    let behind = ranked.split_off(top.min(ranked.len()));
     ranked.sort_unstable_by(order);
-    let numbers = |ranked: Vec<Ranked>| ranked.into_iter().map(|(_, number)| number).collect();
-    (numbers(ranked), numbers(others))
+    let numbers = |ranked: Vec<Ranked>| ranked.into_iter().map(|(_, number)| number);
+    others.extend(numbers(behind));
+    (numbers(ranked).collect(), others)
 }

@@ -41,36 +41,42 @@ impl<'a> Measures<'a> {
         groups: &GroupValues<'_>,
         numbers: &[usize],
     ) -> Vec<Rank> {
-        if let (Measure::Number(Statistic::Percentile(tenths), field), Some(table)) =
-            (measure, &self.table)
-        {
-            let ids: Vec<u32> = numbers.iter().map(|number| *number as u32).collect();
-            let quantiles = table.quantile_of_each(field.column(), &ids, quantile(tenths));
-            return quantiles.into_iter().map(|number| Rank(number.map(i128::from))).collect();
-        }
-        numbers
-            .iter()
-            .map(|number| self.rank(measure, groups.now[*number], *number as u32))
-            .collect()
+        let ids: Vec<u32> = numbers.iter().map(|number| *number as u32).collect();
+        let percentiles = Percentiles::of(self.table.as_deref(), &[measure], &ids);
+        let ranked = numbers.iter().zip(ids);
+        let rank =
+            |(number, id): (&usize, u32)| self.rank(measure, groups.now[*number], id, &percentiles);
+        ranked.map(rank).collect()
     }
 
-    fn rank(&self, measure: Measure, tally: Tally, group: u32) -> Rank {
+    /// Returns groups with their ranks by a measure, so that those of all other groups that may lead
+    /// are lower; `least` of them or more. `None` if that takes no less time than all ranks.
+    pub(crate) fn leading(
+        &self,
+        measure: Measure,
+        least: usize,
+        may_lead: impl Fn(u32) -> bool,
+    ) -> Option<Vec<(usize, Rank)>> {
+        let Measure::Number(Statistic::Percentile(tenths), field) = measure else { return None };
+        let table = self.table.as_ref()?;
+        let leading = table.leading_quantiles(field.column(), quantile(tenths), least, may_lead)?;
+        let ranked = |(id, number): (u32, u64)| (id as usize, Rank(Some(i128::from(number))));
+        Some(leading.into_iter().map(ranked).collect())
+    }
+
+    fn rank(&self, measure: Measure, tally: Tally, group: u32, percentiles: &Percentiles) -> Rank {
         let number = match measure {
             Measure::Requests | Measure::Share => Some(i128::from(tally.count)),
             Measure::Bytes => Some(i128::from(tally.bytes_sent)),
             Measure::Errors => Some(i128::from(tally.errors)),
             Measure::ErrorRate => ratio(u128::from(tally.errors), tally.count),
-            Measure::Clients => Some(i128::from(self.clients(group))),
+            Measure::Clients => Some(i128::from(self.clients(tally, group))),
             Measure::FirstSeen => self.times_ns(group).map(|(first_ns, _)| i128::from(first_ns)),
             Measure::LastSeen => self.times_ns(group).map(|(_, last_ns)| i128::from(last_ns)),
             Measure::Number(statistic, field) => {
                 let table = self.table.as_ref();
                 match statistic {
-                    Statistic::Percentile(tenths) => table
-                        .and_then(|table| {
-                            table.quantiles(field.column(), group, &[quantile(tenths)])
-                        })
-                        .map(|quantiles| i128::from(quantiles[0])),
+                    Statistic::Percentile(_) => percentiles.of_group(measure, group),
                     Statistic::Mean | Statistic::Sum | Statistic::Max => table
                         .and_then(|table| table.sum(field.column(), group))
                         .and_then(|sum| match statistic {
@@ -84,21 +90,35 @@ impl<'a> Measures<'a> {
         Rank(number)
     }
 
-    /// Returns the shown measures of a group that are not members of every row.
+    /// Returns the shown measures of some groups that are not members of every row.
     pub(crate) fn shown(
         &self,
         measures: &[Measure],
-        tally: Tally,
-        group: usize,
-    ) -> BTreeMap<String, Option<MeasureValue>> {
-        let further = measures.iter().filter(|measure| !measure.is_of_tally());
-        further
-            .map(|measure| (measure.to_string(), self.value(*measure, tally, group as u32)))
-            .collect()
+        groups: &GroupValues<'_>,
+        numbers: &[usize],
+    ) -> Vec<BTreeMap<String, Option<MeasureValue>>> {
+        let further: Vec<Measure> =
+            measures.iter().copied().filter(|measure| !measure.is_of_tally()).collect();
+        let ids: Vec<u32> = numbers.iter().map(|number| *number as u32).collect();
+        let percentiles = Percentiles::of(self.table.as_deref(), &further, &ids);
+        let of_group = |number: &usize| {
+            let (tally, id) = (groups.now[*number], *number as u32);
+            let value = |measure: &Measure| {
+                (measure.to_string(), self.value(*measure, tally, id, &percentiles))
+            };
+            further.iter().map(value).collect()
+        };
+        numbers.iter().map(of_group).collect()
     }
 
-    fn value(&self, measure: Measure, tally: Tally, group: u32) -> Option<MeasureValue> {
-        let rank = || self.rank(measure, tally, group).0;
+    fn value(
+        &self,
+        measure: Measure,
+        tally: Tally,
+        group: u32,
+        percentiles: &Percentiles,
+    ) -> Option<MeasureValue> {
+        let rank = || self.rank(measure, tally, group, percentiles).0;
         match measure {
             Measure::FirstSeen | Measure::LastSeen => {
                 let unix_ns = i64::try_from(rank()?).ok()?;
@@ -118,12 +138,43 @@ impl<'a> Measures<'a> {
         }
     }
 
-    fn clients(&self, group: u32) -> u64 {
-        self.distinct.get(group as usize).copied().unwrap_or(0)
+    /// An estimate may be 0 or more than the records, which the number cannot be.
+    fn clients(&self, tally: Tally, group: u32) -> u64 {
+        let clients = self.distinct.get(group as usize).copied().unwrap_or(0);
+        match self.is_estimated(Measure::Clients) {
+            true => clients.clamp(1, tally.count.max(1)),
+            false => clients,
+        }
     }
 
     fn times_ns(&self, group: u32) -> Option<(i64, i64)> {
         self.table.as_ref()?.times_ns(group)
+    }
+}
+
+/// The percentiles of some groups, computed together because each looks at many records.
+struct Percentiles(BTreeMap<(Measure, u32), u64>);
+
+impl Percentiles {
+    /// Computes those among some measures for some groups.
+    fn of(table: Option<&GroupTable>, measures: &[Measure], groups: &[u32]) -> Self {
+        let mut percentiles = BTreeMap::new();
+        for measure in measures {
+            let (Measure::Number(Statistic::Percentile(tenths), field), Some(table)) =
+                (*measure, table)
+            else {
+                continue;
+            };
+            let numbers = table.quantiles_of_each(field.column(), groups, &[quantile(tenths)]);
+            let known = groups.iter().zip(numbers);
+            let known = known.filter_map(|(group, own)| Some(((*measure, *group), *own?.first()?)));
+            percentiles.extend(known);
+        }
+        Self(percentiles)
+    }
+
+    fn of_group(&self, measure: Measure, group: u32) -> Option<i128> {
+        self.0.get(&(measure, group)).map(|number| i128::from(*number))
     }
 }
 

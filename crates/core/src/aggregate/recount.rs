@@ -142,6 +142,8 @@ pub struct Recount<'a> {
     passes: &'a [RowBits],
     /// Whether the histogram is also computed from the base's and the difference.
     changes_histogram: bool,
+    /// Whether the base has the same rows, so that its quantiles are those of the answer.
+    has_rows_of_base: bool,
 }
 
 /// The differences that one thread found in the segments that it read.
@@ -209,7 +211,14 @@ impl<'a> Recount<'a> {
         passes: &'a [RowBits],
     ) -> Self {
         widen(&mut evaluation.totals, segments, passes);
-        Self { evaluation, base: None, segments, passes, changes_histogram: false }
+        Self {
+            evaluation,
+            base: None,
+            segments,
+            passes,
+            changes_histogram: false,
+            has_rows_of_base: false,
+        }
     }
 
     /// Answers the question of `evaluation`, which must be empty, over all segments. `passes` are
@@ -240,6 +249,8 @@ impl<'a> Recount<'a> {
         recount.changes_histogram = histogram.is_some();
         own.histogram = histogram.cloned();
         own.totals.add(base.0.totals.sum());
+        let mut passes = passes.iter().enumerate();
+        recount.has_rows_of_base = passes.all(|(number, pass)| base.1.differing(number, pass) == 0);
         recount.base = Some(base);
         recount
     }
@@ -257,7 +268,10 @@ impl<'a> Recount<'a> {
             added: Sum::default(),
             removed_histogram: self.evaluation.new_histogram().filter(|_| self.changes_histogram),
             histogram: self.evaluation.new_histogram(),
-            quantiles: no_quantiles(&self.evaluation.aggregates),
+            quantiles: match self.has_rows_of_base {
+                true => Vec::new(),
+                false => no_quantiles(&self.evaluation.aggregates),
+            },
             table: self.evaluation.aggregates.groups.as_ref().map(GroupTable::new),
             groups: Vec::new(),
         }
@@ -339,6 +353,12 @@ impl<'a> Recount<'a> {
     pub fn finish(self, lists: Vec<TopList>, parts: &[PartialAggregates]) -> Evaluation {
         let mut evaluation = self.evaluation;
         evaluation.top_lists = lists;
+        if let Some((base, _)) = self.base.filter(|_| self.has_rows_of_base) {
+            for (column, own) in &mut evaluation.quantiles {
+                let known = base.quantiles.iter().find(|(other, _)| other == column);
+                own.clone_from(known.map_or(&Quantiles::default(), |(_, known)| known));
+            }
+        }
         for part in parts {
             evaluation.totals.add(part.added);
             // Rows are removed first. Then only records of the answer remain, and the step never
@@ -401,7 +421,10 @@ impl<'a> Recount<'a> {
         part.add_quantiles(segment, &selection);
         let groups = &mut part.groups;
         if let Some(table) = &mut part.table {
-            let visit = Visit::new(segment, selection.clone(), &self.evaluation.classes, groups);
+            let visit = match table.needs_visit() {
+                true => Visit::new(segment, selection.clone(), &self.evaluation.classes, groups),
+                false => Visit { selection: selection.clone(), ..Visit::default() },
+            };
             table.update(segment, &visit, &self.evaluation.classes);
         }
         if let Some(histogram) = part.histogram.as_mut().filter(|_| !self.changes_histogram) {

@@ -208,14 +208,13 @@ fn answer(
             _ => tallies.get(id as usize).copied(),
         };
         let sum = table.sum(time, id).unwrap_or_default();
-        let quantiles = table.quantiles(time, id, &[0.5, 0.95]);
-        let of_each = table.quantile_of_each(time, &[id], 0.95);
-        assert_eq!(of_each[0], quantiles.as_ref().map(|both| both[1]));
+        let quantiles = table.quantiles_of_each(time, &[id], &[0.5, 0.95]).remove(0);
         let quantiles = quantiles.map(|own| {
             let exact = known.median_and_p95.clone().unwrap_or_default();
             own.iter().zip(exact).map(|(own, exact)| near(*own, exact)).collect()
         });
-        let median_bytes = table.quantiles(bytes, id, &[0.5]).expect("all have a size")[0];
+        let median_bytes = table.quantiles_of_each(bytes, &[id], &[0.5])[0].clone();
+        let median_bytes = median_bytes.expect("all have a size")[0];
         answer.insert(
             name,
             Measures {

@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | records, bytes, errors | [`TopList`] | 24 bytes a group |
 //! | sum, maximum | [`sums`] | 32 bytes a group |
-//! | percentiles | [`distribution`] | 2 bytes a row, at most 6 for each distinct rounded number of a group |
+//! | percentiles | [`distribution`] | 6 bytes for each of the last rows; otherwise 2, at most 6 for each distinct rounded number of a group |
 //! | distinct values of a column | [`distinct`] | 8 bytes for each of them in each group |
 //! | first and last time | an array | 16 bytes a group |
 //!
@@ -162,7 +162,13 @@ impl GroupTable {
         &self.grouping
     }
 
-    /// Adds the visited rows of a segment.
+    /// Returns whether the values of a visit are needed besides its rows.
+    pub(super) fn needs_visit(&self) -> bool {
+        self.tallies.is_some()
+    }
+
+    /// Adds the visited rows of a segment. Only the selection of `visit` has to be filled in if
+    /// [`Self::needs_visit`] returns false.
     pub(super) fn update(&mut self, segment: &Segment, visit: &Visit, classes: &StatusClasses) {
         let selection = &visit.selection;
         if selection.is_empty() {
@@ -225,9 +231,7 @@ impl GroupTable {
 
     /// Returns the table in the arrangement in which its numbers can be asked for.
     pub fn arranged(&self) -> Cow<'_, Self> {
-        let waits = self.distributions.iter().flatten().any(Distribution::waits)
-            || self.distinct.as_ref().is_some_and(DistinctPairs::waits);
-        if !waits {
+        if !self.distinct.as_ref().is_some_and(DistinctPairs::waits) {
             return Cow::Borrowed(self);
         }
         let mut arranged = self.clone();
@@ -308,22 +312,37 @@ impl GroupTable {
         self.sums[self.index_of(column)?].as_ref()?.of(group)
     }
 
-    /// Returns quantiles of a number in a group, by the nearest-rank method; `qs` must be ascending.
-    /// `None` if the group has no number, or if they were not asked for.
+    /// Returns quantiles of a number in each of some groups, by the nearest-rank method; `qs` must be
+    /// ascending. `None` for a group that has no number, and for all if they were not asked for.
     ///
     /// The error is at most one part in 2,048. A number that is written with few digits is exact.
-    pub fn quantiles(&self, column: ColumnId, group: u32, qs: &[f64]) -> Option<Vec<u64>> {
-        self.distributions[self.index_of(column)?].as_ref()?.quantiles(group, qs)
-    }
-
-    /// Returns a quantile of a number in each of many groups, see [`Self::quantiles`].
-    pub fn quantile_of_each(&self, column: ColumnId, groups: &[u32], q: f64) -> Vec<Option<u64>> {
-        let index = self.index_of(column);
-        let distribution = index.and_then(|index| self.distributions[index].as_ref());
-        match distribution {
-            Some(distribution) => distribution.quantile_of_each(groups, q),
+    pub fn quantiles_of_each(
+        &self,
+        column: ColumnId,
+        groups: &[u32],
+        qs: &[f64],
+    ) -> Vec<Option<Vec<u64>>> {
+        match self.distribution(column) {
+            Some(distribution) => distribution.quantiles_of_each(groups, qs),
             None => vec![None; groups.len()],
         }
+    }
+
+    /// Returns groups with the quantile `q` of a number, `least` of them or more, so that the quantile
+    /// of every other group that may lead is smaller. `None` if that is no less work than
+    /// [`Self::quantiles_of_each`], or if there are no quantiles.
+    pub fn leading_quantiles(
+        &self,
+        column: ColumnId,
+        q: f64,
+        least: usize,
+        may_lead: impl Fn(u32) -> bool,
+    ) -> Option<Vec<(u32, u64)>> {
+        self.distribution(column)?.leading_quantiles(q, least, may_lead)
+    }
+
+    fn distribution(&self, column: ColumnId) -> Option<&Distribution> {
+        self.distributions[self.index_of(column)?].as_ref()
     }
 
     /// Returns the number of distinct values in each group, by group. Groups without a value may be
