@@ -48,15 +48,13 @@ pub(super) fn combinations(
     tally: &ValueTally,
     top: usize,
 ) -> Result<String, Failure> {
-    let rows: Vec<(Vec<Vec<u8>>, TallyEntry)> = first(tally.rows(), top)
-        .into_iter()
-        .map(|entry| (values_of(&entry.value), entry))
-        .collect();
+    let rows: Vec<(Vec<Vec<u8>>, TallyEntry<'_>)> =
+        first(tally.rows(), top).into_iter().map(|entry| (values_of(entry.value), entry)).collect();
     match output {
         OutputKind::Text => Ok(text(&rows, tally.remainder())),
         OutputKind::Csv => Ok(csv(&rows, fields, tally.remainder())),
         OutputKind::Json => {
-            let combination = |(values, entry): &(Vec<Vec<u8>>, TallyEntry)| Combination {
+            let combination = |(values, entry): &(Vec<Vec<u8>>, TallyEntry<'_>)| Combination {
                 count: entry.count,
                 values: values.iter().map(|value| row_value(value)).collect(),
                 uncounted_max: entry.uncounted_max,
@@ -75,7 +73,7 @@ pub(super) fn combinations(
 }
 
 /// Aligns counts to the right, and values to the left. The last value has no spaces after it.
-fn text(rows: &[(Vec<Vec<u8>>, TallyEntry)], remainder: u64) -> String {
+fn text(rows: &[(Vec<Vec<u8>>, TallyEntry<'_>)], remainder: u64) -> String {
     let mut cells: Vec<(String, Vec<String>)> = rows
         .iter()
         .map(|(values, entry)| {
@@ -106,7 +104,7 @@ fn text(rows: &[(Vec<Vec<u8>>, TallyEntry)], remainder: u64) -> String {
     text
 }
 
-fn csv(rows: &[(Vec<Vec<u8>>, TallyEntry)], fields: &[String], remainder: u64) -> String {
+fn csv(rows: &[(Vec<Vec<u8>>, TallyEntry<'_>)], fields: &[String], remainder: u64) -> String {
     // Counts may be lower bounds only if there is a remainder.
     let numbers: &[&str] = if remainder > 0 { &["count", "uncounted_max"] } else { &["count"] };
     let names = fields.iter().map(String::as_str).chain(numbers.iter().copied());

@@ -1,5 +1,7 @@
 //! Prints counts.
 
+use std::fmt::Write;
+
 use weir_ingest::{Input, TallyEntry, ValueTally};
 use weir_view::{
     CountedSource, CountedSources, EMPTY_VALUE, FileLines, IncompleteSource, JsonError, LineCounts,
@@ -67,7 +69,7 @@ pub(super) fn lines(
         OutputKind::Text if inputs.len() == 1 => format!("{total}\n"),
         OutputKind::Text => {
             let rows = rows.into_iter().chain([("total".to_owned(), total)]);
-            columns(rows.map(|(name, lines)| (lines.to_string(), safe(&name))).collect())
+            columns(rows.map(|(name, lines)| (lines.to_string(), safe(&name))))
         }
     })
 }
@@ -112,16 +114,16 @@ fn values(
 ) -> Result<String, Failure> {
     let rows = first(tally.rows(), top);
     let rest = (tally.remainder() > 0).then(|| TallyEntry {
-        value: REMAINDER_VALUE.as_bytes().to_vec(),
+        value: REMAINDER_VALUE.as_bytes(),
         count: tally.remainder(),
         uncounted_max: 0,
     });
     Ok(match output {
         OutputKind::Text => {
-            let cells = |entry: &TallyEntry| {
-                (bounded_count(entry.count, entry.uncounted_max), display_value(&entry.value))
+            let cells = |entry: &TallyEntry<'_>| {
+                (bounded_count(entry.count, entry.uncounted_max), display_value(entry.value))
             };
-            columns(rows.iter().chain(&rest).map(cells).collect())
+            columns(rows.iter().chain(&rest).map(cells))
         }
         OutputKind::Csv => {
             // Counts may be lower bounds only if there is a remainder.
@@ -136,9 +138,9 @@ fn values(
             text
         }
         OutputKind::Json => {
-            let count = |entry: &TallyEntry| ValueCount {
+            let count = |entry: &TallyEntry<'_>| ValueCount {
                 count: entry.count,
-                value: row_value(&entry.value).with_uncounted_max(entry.uncounted_max),
+                value: row_value(entry.value).with_uncounted_max(entry.uncounted_max),
             };
             json_line(weir_view::to_json(&ValueCounts {
                 kind,
@@ -158,14 +160,18 @@ pub(super) fn bounded_count(count: u64, uncounted_max: u64) -> String {
     if uncounted_max > 0 { format!("≥{count}") } else { count.to_string() }
 }
 
-/// Aligns numbers to the right, with their names after them.
-pub(super) fn columns(rows: Vec<(String, String)>) -> String {
-    let digits = rows.iter().map(|(count, _)| width(count)).max().unwrap_or(0);
-    let lines = rows.iter().map(|(count, name)| format!("{count:>digits$}  {name}\n"));
-    lines.collect()
+/// Aligns numbers to the right, with their names after them. The rows are made twice, because there may
+/// be millions of them.
+fn columns(rows: impl Iterator<Item = (String, String)> + Clone) -> String {
+    let digits = rows.clone().map(|(count, _)| width(&count)).max().unwrap_or(0);
+    let mut text = String::new();
+    for (count, name) in rows {
+        let _ = writeln!(text, "{count:>digits$}  {name}");
+    }
+    text
 }
 
-pub(super) fn first(mut entries: Vec<TallyEntry>, top: usize) -> Vec<TallyEntry> {
+pub(super) fn first(mut entries: Vec<TallyEntry<'_>>, top: usize) -> Vec<TallyEntry<'_>> {
     entries.truncate(top);
     entries
 }

@@ -18,7 +18,7 @@ struct Table<'a> {
     tally: &'a ValueTally,
     rows: Vec<Row>,
     /// The values of the second field that have a column.
-    heads: Vec<TallyEntry>,
+    heads: Vec<TallyEntry<'a>>,
     /// The rows that are left out, together; `None` if there are none.
     other_rows: Option<(u64, Row)>,
     /// The number of values without a column, and of their records.
@@ -60,22 +60,22 @@ impl<'a> Table<'a> {
         let (mut entries, mut heads) = (tally.rows(), tally.columns());
         let left_out = entries.split_off(top.min(entries.len()));
         let without_column = heads.split_off(top.min(heads.len()));
-        let sum = |entries: &[TallyEntry]| entries.iter().map(|entry| entry.count).sum::<u64>();
+        let sum = |entries: &[TallyEntry<'_>]| entries.iter().map(|entry| entry.count).sum::<u64>();
         let others = |total: u64, counts: &[(u64, u64)]| {
             let shown: u64 = counts.iter().map(|(count, _)| count).sum();
             (!without_column.is_empty()).then(|| total - shown)
         };
-        let row = |entry: TallyEntry| {
-            let count = |head: &TallyEntry| tally.count(&entry.value, &head.value);
+        let row = |entry: TallyEntry<'_>| {
+            let count = |head: &TallyEntry<'_>| tally.count(entry.value, head.value);
             let counts: Vec<_> = heads.iter().map(count).collect();
             let others = others(entry.count, &counts);
-            Row { key: entry.value, counts, others, total: entry.count }
+            Row { key: entry.value.to_vec(), counts, others, total: entry.count }
         };
         let total_left_out = sum(&left_out);
         let rows: Vec<Row> = entries.into_iter().map(row).collect();
         let other_rows = (!left_out.is_empty()).then(|| {
             // The records of a column that are in no row above. Any of the remainder may be among them.
-            let count = |(column, head): (usize, &TallyEntry)| {
+            let count = |(column, head): (usize, &TallyEntry<'_>)| {
                 let above: u64 = rows.iter().map(|row| row.counts[column].0).sum();
                 (head.count - above, tally.remainder())
             };
@@ -91,8 +91,10 @@ impl<'a> Table<'a> {
 
     fn view(&self, kind: RecordKind, fields: [&String; 2], read: CountedSources) -> CountTable {
         let counts = |row: &Row| row.counts.iter().map(|(count, _)| *count).collect::<Vec<_>>();
-        let column =
-            |entry: &TallyEntry| ColumnTotal { total: entry.count, value: row_value(&entry.value) };
+        let column = |entry: &TallyEntry<'_>| ColumnTotal {
+            total: entry.count,
+            value: row_value(entry.value),
+        };
         let row = |row: &Row| TableRow {
             counts: counts(row),
             others: row.others,
@@ -136,7 +138,7 @@ impl<'a> Table<'a> {
             cells.chain([last]).collect::<Vec<_>>()
         };
         let has_others = self.other_columns.is_some();
-        let heads = self.heads.iter().map(|head| head.value.clone()).collect();
+        let heads = self.heads.iter().map(|head| head.value.to_vec()).collect();
         let name = format!("{} by {}", fields[0], fields[1]).into_bytes();
         let mut cells =
             vec![line(name, heads, has_others.then(|| OTHERS.into()), b"total".to_vec())];

@@ -3,7 +3,7 @@
 //! A report keeps no records. The addresses that were blocked are known after the logs are read,
 //! so the logs are read again to count what these addresses requested, if there are any.
 
-use weir_core::{EvaluationByKind, Fold, Segment, Values, Visitors, Zone};
+use weir_core::{EvaluationByKind, Fold, Segment, TopList, Values, Visitors, Zone};
 use weir_ingest::{PipelineOptions, Retention};
 use weir_query::{
     BLOCKED_ADDRESSES_MAX, BlockCensus, BlockHistories, BlockedAddresses, blocks_report,
@@ -26,6 +26,13 @@ pub(super) struct ReportFold {
     pub(super) visitors: Option<Visitors>,
     /// The lists of all records, whether or not they match.
     pub(super) all: Option<EvaluationByKind>,
+}
+
+impl ReportFold {
+    /// The memory of the lists for each value, in bytes.
+    pub(super) fn list_bytes_of_each(&self) -> usize {
+        TopList::ID_BYTES * (1 + usize::from(self.all.is_some()))
+    }
 }
 
 impl Fold for ReportFold {

@@ -203,6 +203,7 @@ fn read_once(
     let visitors = blocks::visitors(arguments, request, &data.values())?;
     let all = blocks::all(arguments, request, &data.values())?;
     let fold = ReportFold { evaluations, census, visitors, all };
+    data.charge_answers(fold.list_bytes_of_each());
     let (answer, faults) = records.fold(&options, &data, &request.format, fold)?;
     let mut complaints = sources::complaints(faults);
 

@@ -47,6 +47,10 @@ pub struct Values {
     /// The part of `memory_bytes` that belongs to free ids.
     pub(super) free_bytes: usize,
     pub(super) memory_bytes_max: usize,
+    /// The number of ids in all columns.
+    pub(super) ids: usize,
+    /// See [`Values::charge_answers`].
+    answer_bytes_of_each: usize,
     /// The number of columns that every data set has.
     known_columns: usize,
     /// The offset of the first record with a time, in seconds east of UTC.
@@ -79,6 +83,12 @@ const ADDED_SHARE: usize = 8;
 /// many values.
 pub(super) const RESERVE_SHARE_OF_COLUMN: usize = 16;
 
+/// The number of answers that each value is charged for.
+const ANSWERS_MIN: usize = 2;
+
+/// The part of the memory that more answers may take: a quarter.
+const ANSWERS_SHARE: usize = 4;
+
 impl Values {
     /// Returns a data set without values, with the columns of the known fields. The values may take
     /// at most `memory_bytes_max` bytes.
@@ -104,11 +114,41 @@ impl Values {
             memory_bytes: 0,
             free_bytes: 0,
             memory_bytes_max,
+            ids: 0,
+            answer_bytes_of_each: 0,
             first_offset_s: None,
             offset_days: None,
             zone_of_days: OnceLock::new(),
             generations: Generations::default(),
             reuses: 0,
+        }
+    }
+
+    /// Charges `bytes_of_each` more for each value: what an answer keeps of it whose lists have a place
+    /// for every value. The memory is that of two such answers, so that one can be merged with another.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use weir_core::{Field, REMAINDER, Values};
+    ///
+    /// let path = Field::Path.column();
+    /// let mut values = Values::new(100);
+    /// values.charge_answers(40);
+    /// assert_eq!(values.intern(path, b"/index.html"), REMAINDER);
+    /// ```
+    pub fn charge_answers(&mut self, bytes_of_each: usize) {
+        self.answer_bytes_of_each = ANSWERS_MIN * bytes_of_each;
+    }
+
+    /// Returns how many answers at the same time are within the memory: at least the two that are
+    /// charged for ([`Self::charge_answers`]), and more while all of them take less than a quarter of the
+    /// limit.
+    pub fn answers_max(&self) -> usize {
+        let bytes = self.ids * self.answer_bytes_of_each / ANSWERS_MIN;
+        match (self.memory_bytes_max / ANSWERS_SHARE).checked_div(bytes) {
+            Some(answers) => answers.max(ANSWERS_MIN),
+            None => usize::MAX,
         }
     }
 
@@ -181,7 +221,7 @@ impl Values {
         if let Some(id) = own.dictionary.revive(value) {
             return id;
         }
-        let cost = Dictionary::cost_bytes(value.len());
+        let cost = Dictionary::cost_bytes(value.len()) + self.answer_bytes_of_each;
         let own_bytes =
             || own.dictionary.charge_bytes().saturating_sub(own.dictionary.free_bytes());
         if used + cost > limit
@@ -208,7 +248,7 @@ impl Values {
             return id;
         }
         let fingerprint = own.dictionary.fingerprint(value);
-        let cost = Dictionary::late_cost_bytes(value.len());
+        let cost = Dictionary::late_cost_bytes(value.len()) + self.answer_bytes_of_each;
         let cost = if cost <= room { cost } else { usize::MAX };
         let late = own.late.as_mut();
         match late.and_then(|late| late.offer(fingerprint, records, cost)) {
@@ -239,6 +279,9 @@ impl Values {
         let free = dictionary.free_bytes().min(cost - value.len());
         let id = dictionary.intern(value);
         self.memory_bytes += cost - free + dictionary.set_uncounted_max(id, uncounted);
+        if free == 0 {
+            self.ids += 1;
+        }
         self.free_bytes -= free;
         id
     }
@@ -255,9 +298,9 @@ impl Values {
         }
     }
 
-    /// Returns the memory that the distinct values take, in bytes.
+    /// Returns the memory that the distinct values take, in bytes, with what is charged for answers.
     pub fn memory_bytes(&self) -> usize {
-        self.memory_bytes
+        self.memory_bytes + self.ids * self.answer_bytes_of_each
     }
 
     /// Returns the part of [`Self::memory_bytes`] that holds values, in bytes. The rest belongs to
@@ -265,7 +308,7 @@ impl Values {
     ///
     /// The limit of [`Self::new`] is on this part.
     pub fn used_bytes(&self) -> usize {
-        self.memory_bytes - self.free_bytes
+        self.memory_bytes() - self.free_bytes
     }
 
     /// Returns the zone offset of the first record with a time, in seconds east of UTC.

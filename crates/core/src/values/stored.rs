@@ -95,7 +95,7 @@ impl Values {
         first_id: u32,
         values: impl ExactSizeIterator<Item = Option<&'a [u8]>>,
     ) -> Result<(), StoredValueError> {
-        let room = self.memory_bytes_max.saturating_sub(self.memory_bytes);
+        let room = self.memory_bytes_max.saturating_sub(self.memory_bytes());
         let own = self.columns.get_mut(column.index()).ok_or(StoredValueError::Id)?;
         let added = own.dictionary.restore(first_id, values, room);
         self.measure();

@@ -177,6 +177,7 @@ impl Values {
             column.dictionary.charge_bytes() + late
         };
         self.memory_bytes = self.columns.iter().map(bytes).sum();
+        self.ids = self.columns.iter().map(|column| column.dictionary.values()).sum();
     }
 }
 

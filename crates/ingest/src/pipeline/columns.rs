@@ -6,6 +6,7 @@ use weir_core::{Block, BlockLimits, BlockReader, Fold};
 
 use super::block_parser::{BlockParser, PartRead, RemainingWork};
 use super::data_set::DataSet;
+use super::fold_parts::FoldParts;
 use super::product::{BlockPlace, Product, Turn, fail};
 use super::reorder::ParsedBlock;
 use super::request_tally::RequestTally;
@@ -17,18 +18,22 @@ use crate::queue::Job;
 pub(super) struct Columns<'f, F> {
     data: Arc<DataSet>,
     parser: BlockParser,
-    fold: Option<&'f mut F>,
+    fold: Option<&'f FoldParts<F>>,
     requests: RequestTally,
 }
 
 impl<'f, F> Columns<'f, F> {
-    pub(super) fn new(data: &Arc<DataSet>, limits: BlockLimits, fold: Option<&'f mut F>) -> Self {
+    pub(super) fn new(
+        data: &Arc<DataSet>,
+        limits: BlockLimits,
+        fold: Option<&'f FoldParts<F>>,
+    ) -> Self {
         let parser = BlockParser::new(data, limits);
         Self { data: data.clone(), parser, fold, requests: RequestTally::default() }
     }
 }
 
-impl<F: Fold> Product for Columns<'_, F> {
+impl<F: Fold + Clone> Product for Columns<'_, F> {
     /// A part for each format of the lines, and the remaining work.
     type Parsed = (Vec<PartRead>, RemainingWork);
 
@@ -53,9 +58,12 @@ impl<F: Fold> Product for Columns<'_, F> {
         drop(turn);
 
         let segments = self.parser.seal(resolved);
-        if let Some(fold) = &mut self.fold {
-            fold.refresh(&self.data.values());
-            segments.iter().for_each(|pending| fold.update(pending.segment()));
+        if let Some(fold) = self.fold {
+            let parts_max = self.data.values().answers_max();
+            fold.change(parts_max, |part| {
+                part.refresh(&self.data.values());
+                segments.iter().for_each(|pending| part.update(pending.segment()));
+            });
         }
         let BlockPlace { ticket, source, offset_end, is_live } = place;
         let requests = self.data.request_totals().map_or_else(Vec::new, |totals| {

@@ -104,6 +104,11 @@ impl DataSet {
         }
     }
 
+    /// Charges each value with what answers keep of it; see [`Values::charge_answers`].
+    pub fn charge_answers(&self, bytes_of_each: usize) {
+        self.values_mut().charge_answers(bytes_of_each);
+    }
+
     /// Which segments are kept.
     pub fn retention(&self) -> Retention {
         self.retention

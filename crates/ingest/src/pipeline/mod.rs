@@ -3,6 +3,7 @@
 mod block_parser;
 mod columns;
 mod data_set;
+mod fold_parts;
 mod product;
 mod read_totals;
 mod records;
@@ -28,10 +29,10 @@ pub use subscribers::OrderedSegments;
 pub use total_memory::TotalMemory;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
 use weir_core::{BlockLimits, Fold, Format, FormatChoice, RecordLayout};
-use weir_sync::Lock;
 
 use crate::clock::SystemClock;
 use crate::progress::SourceProgress;
@@ -39,6 +40,7 @@ use crate::queue::{BlockQueue, LateCompanions};
 use crate::restored_place::RestoredPlace;
 use crate::writer::{Destination, Intake, RecordWriter, SourceOptions, SourceWriter, Submitter};
 use columns::Columns;
+use fold_parts::FoldParts;
 use stage_times::StageClock;
 use worker::Worker;
 
@@ -100,8 +102,8 @@ impl Pipeline {
         Self::spawn(options, data, |start| start.run::<()>(None))
     }
 
-    /// Starts the threads, each with a copy of `fold`, which has seen no segment. The data set
-    /// must have the columns that the fold names, see [`DataSet::new`].
+    /// Starts the threads, which add each segment to one of several copies of `fold`, which has seen
+    /// no segment. The data set must have the columns that the fold names, see [`DataSet::new`].
     ///
     /// The result is complete after [`Self::finish`].
     pub fn start_with<F: Fold + Clone + Send + Sync + 'static>(
@@ -109,15 +111,15 @@ impl Pipeline {
         data: Arc<DataSet>,
         fold: F,
     ) -> (Self, PipelineFold<F>) {
-        let parts = Arc::<Lock<Vec<F>>>::default();
-        let collected = parts.clone();
+        let parts = Arc::new(FoldParts::new(fold));
+        let ended = Arc::<AtomicUsize>::default();
+        let (shared, counted) = (parts.clone(), ended.clone());
         let pipeline = Self::spawn(options, data, move |start| {
-            let mut part = fold.clone();
-            start.run(Some(&mut part));
-            collected.lock().push(part);
+            start.run(Some(&*shared));
+            counted.fetch_add(1, Ordering::Release);
         });
         let workers = pipeline.workers.len();
-        (pipeline, PipelineFold { parts, workers })
+        (pipeline, PipelineFold { parts, ended, workers })
     }
 
     fn spawn(
@@ -280,31 +282,26 @@ struct WorkerStart {
 
 impl WorkerStart {
     /// Works until the queue ends, and adds the segments of this worker to the fold.
-    fn run<F: Fold>(self, fold: Option<&mut F>) {
+    fn run<F: Fold + Clone>(self, fold: Option<&FoldParts<F>>) {
         let columns = Columns::new(&self.data, self.limits, fold);
         Worker::new(&self.queue, &self.clock, columns).run();
     }
 }
 
-/// A fold over the segments that a pipeline reads: one part for each thread.
+/// A fold over the segments that a pipeline reads, in parts.
 #[derive(Debug)]
 pub struct PipelineFold<F> {
-    /// The parts of the threads that have finished.
-    parts: Arc<Lock<Vec<F>>>,
+    parts: Arc<FoldParts<F>>,
+    /// The number of threads that have finished.
+    ended: Arc<AtomicUsize>,
     workers: usize,
 }
 
-impl<F: Fold> PipelineFold<F> {
+impl<F: Fold + Clone> PipelineFold<F> {
     /// Returns the fold over all segments, after [`Pipeline::finish`]. `None` if a thread failed,
     /// is still working, or could not be started: the fold of the others would be incomplete.
     pub fn merged(self) -> Option<F> {
-        let mut parts = self.parts.lock();
-        if parts.len() != self.workers {
-            return None;
-        }
-        let mut parts = parts.drain(..);
-        let mut whole = parts.next()?;
-        parts.for_each(|part| whole.merge(&part));
-        Some(whole)
+        let ended = self.ended.load(Ordering::Acquire);
+        if ended == 0 || ended != self.workers { None } else { self.parts.merged() }
     }
 }

@@ -6,6 +6,8 @@ use std::collections::hash_map::Entry;
 use foldhash::fast::RandomState;
 use weir_core::Dictionary;
 
+use super::value_tally::TallyEntry;
+
 /// The number of records with each pair of values of two fields, a row and a column of a table.
 /// With one field, all columns are empty.
 ///
@@ -45,6 +47,10 @@ const EMPTY_COLUMN: u32 = 0;
 
 /// The memory of the first cell of a row, in an array with spare room.
 const FIRST_CELL_BYTES: usize = 2 * size_of::<Cell>();
+
+/// The memory of a row when all are put in order and printed, besides its text: a sum, an entry, and
+/// its count in digits.
+const OUTPUT_BYTES: usize = size_of::<(u64, u64)>() + size_of::<TallyEntry<'_>>() + 16;
 
 /// The memory of another cell, in a table that is half full.
 const CELL_BYTES: usize = 2 * (size_of::<((u32, u32), u64)>() + 1);
@@ -181,9 +187,9 @@ impl PairCounts {
     }
 }
 
-/// The memory of a new row with its first cell.
+/// The memory of a new row with its first cell, also while it is printed.
 fn row_bytes(row: &[u8]) -> usize {
-    Dictionary::cost_bytes(row.len()) + FIRST_CELL_BYTES
+    Dictionary::cost_bytes(row.len()) + FIRST_CELL_BYTES + OUTPUT_BYTES + row.len()
 }
 
 #[cfg(test)]

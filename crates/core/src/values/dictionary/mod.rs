@@ -125,6 +125,11 @@ impl Dictionary {
         self.spans.len() + 2
     }
 
+    /// The number of ids of values, also of those that are free.
+    pub(in crate::values) fn values(&self) -> usize {
+        self.spans.len()
+    }
+
     /// Returns the lowest id without a value that a new value may get; [`Self::ids`] if there is
     /// none. Between two sweeps it only grows.
     pub(crate) fn first_free(&self) -> usize {
@@ -286,6 +291,10 @@ impl Dictionary {
                 id
             }
             None => {
+                if self.spans.len() == self.spans.capacity() {
+                    // Vec would double the room, and a million unused spans are 12 MB.
+                    self.spans.reserve_exact(self.spans.len() / 8 + 16);
+                }
                 self.spans.push(span);
                 self.ids() as u32 - 1
             }
