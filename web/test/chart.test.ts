@@ -25,13 +25,13 @@ function histogramOf(counts: number[], step_s = 60): Histogram {
 const WIDTH = 400 + MARGIN.left + MARGIN.right;
 const HEIGHT = 200 + MARGIN.top + MARGIN.bottom;
 
-describe("the shape behind the bars", () => {
+describe("the counts of all records", () => {
   it("has the unfiltered counts to their own scale", () => {
     const histogram = { ...histogramOf([0, 1, 0]), unfiltered: [50, 100, 0] };
     const { columns, max } = layoutOf(histogram, WIDTH, HEIGHT, 1);
     expect(max).toBe(1);
-    expect(columns.map((column) => column.backdrop)).toEqual([0.5, 1, 0]);
-    expect(layoutOf(histogramOf([1]), WIDTH, HEIGHT, 1).columns[0]!.backdrop).toBe(0);
+    expect(columns.map((column) => column.all)).toEqual([0.5, 1, 0]);
+    expect(layoutOf(histogramOf([1]), WIDTH, HEIGHT, 1).columns[0]!.all).toBe(1);
   });
 
   it("keeps its peaks where buckets share a pixel", () => {
@@ -39,7 +39,7 @@ describe("the shape behind the bars", () => {
     const unfiltered = counts.map((_, at) => (at === 2_345 ? 9 : 0));
     const { columns, merged } = layoutOf({ ...histogramOf(counts), unfiltered }, WIDTH, HEIGHT, 1);
     expect(merged).toBe(true);
-    expect(columns.filter((column) => column.backdrop === 1)).toHaveLength(1);
+    expect(columns.filter((column) => column.all === 1)).toHaveLength(1);
   });
 });
 
@@ -161,6 +161,28 @@ describe("time labels", () => {
       { bucket: 0, text: "12 May, 10:17:03", strong: true },
     ]);
     expect(timeTicks([], 8)).toEqual([]);
+  });
+});
+
+describe("the lane", () => {
+  it("shows all records to its own scale, below the chart and within it", () => {
+    const unfiltered = [40, 80, 0];
+    const { lane, plot } = layoutOf({ ...histogramOf([1, 2, 0]), unfiltered }, WIDTH, 246, 1);
+    expect(lane).toEqual({ top: 220, height: 26, max: 80 });
+    // The labels of the times stand between the bars and the lane.
+    expect(plot.top + plot.height + 24).toBeLessThan(lane!.top);
+  });
+
+  it("shows what the chart shows if there is no filter", () => {
+    const { lane, columns } = layoutOf(histogramOf([3, 6]), WIDTH, 246, 1);
+    expect(lane?.max).toBe(6);
+    expect(columns.map(({ all }) => all)).toEqual([0.5, 1]);
+  });
+
+  it("is left out of a strip", () => {
+    const { lane, plot } = layoutOf(histogramOf([3, 6]), WIDTH, 74, 1);
+    expect(lane).toBeNull();
+    expect(plot.height).toBe(40);
   });
 });
 

@@ -74,7 +74,7 @@ export function drawLayout(
 ): void {
   surface.font = ink.font;
   drawGrid(surface, layout, ink, ratio);
-  drawBackdrop(surface, layout, ink, ratio);
+  drawLane(surface, layout, ink, ratio);
   drawBars(surface, layout, series, ink, ratio);
   drawTimes(surface, layout, ink, ratio);
 }
@@ -101,20 +101,28 @@ function drawGrid(surface: Surface, layout: Layout, ink: Ink, ratio: number): vo
   }
 }
 
-/** The opacity of the shape of all records, which has the colour of the text. */
-const BACKDROP_ALPHA = 0.13;
+/** The opacity of the lane, which has the colour of the text. */
+const LANE_ALPHA = 0.3;
 
-/** Draws the shape of all records behind those that match the filter, to a scale of its own. */
-function drawBackdrop(surface: Surface, layout: Layout, ink: Ink, ratio: number): void {
-  const { plot } = layout;
-  surface.globalAlpha = BACKDROP_ALPHA;
+/** Draws all records below the chart, to a scale of their own, which stands at their left. */
+function drawLane(surface: Surface, layout: Layout, ink: Ink, ratio: number): void {
+  const { plot, lane } = layout;
+  if (lane === null) return;
+  const base = lane.top + lane.height;
   surface.fillStyle = ink.text;
-  for (const { x, width, backdrop } of layout.columns) {
-    if (backdrop === 0) continue;
-    const top = snap(plot.top + plot.height * (1 - backdrop), ratio);
-    surface.fillRect(plot.left + x, top, width, plot.top + plot.height - top);
+  surface.textAlign = "right";
+  surface.textBaseline = "top";
+  surface.fillText("all", plot.left - 8, lane.top);
+  surface.fillText(compact(lane.max), plot.left - 8, lane.top + lane.height / 2);
+  surface.globalAlpha = LANE_ALPHA;
+  for (const { x, width, all } of layout.columns) {
+    if (all === 0) continue;
+    const top = Math.min(base - 1 / ratio, snap(base - lane.height * all, ratio));
+    surface.fillRect(plot.left + x, top, width, base - top);
   }
   surface.globalAlpha = 1;
+  surface.fillStyle = ink.grid;
+  surface.fillRect(plot.left, base - 1 / ratio, plot.width, 1 / ratio);
 }
 
 function drawBars(

@@ -7,6 +7,11 @@ import { type CountScale, countScale } from "./ticks";
 
 /** Space around the bars for the labels, in CSS pixels. */
 export const MARGIN = { left: 52, right: 12, top: 10, bottom: 24 };
+/** The height of the lane of all records with the space above it, and of its bars. */
+export const LANE_SPACE = 34;
+const LANE_HEIGHT = 26;
+/** A chart that is lower than this is a strip, which has no lane. */
+const LANE_FROM = 160;
 /** Minimum width of a label of the x axis, in CSS pixels. */
 const TICK_WIDTH = 96;
 /** Minimum distance of two grid lines, in CSS pixels. */
@@ -22,11 +27,21 @@ export interface Column {
   /** The bucket that the column shows: the fullest of those it covers. */
   bucket: Bucket;
   /** All records in that time, filtered or not, divided by the largest such count: 0 to 1. */
-  backdrop: number;
+  all: number;
+}
+
+/** A strip below the chart with all records, filtered or not, to a scale of its own. */
+export interface Lane {
+  top: number;
+  height: number;
+  /** The largest count, to which the strip is as high as it can be. */
+  max: number;
 }
 
 export interface Layout {
   plot: { left: number; top: number; width: number; height: number };
+  /** `null` in a chart without room for it. */
+  lane: Lane | null;
   columns: Column[];
   /** Number of buckets along the x axis. */
   count: number;
@@ -47,19 +62,24 @@ export function layoutOf(
   height: number,
   ratio: number,
 ): Layout {
+  const hasLane = height >= LANE_FROM;
   const plot = {
     left: MARGIN.left,
     top: MARGIN.top,
     width: Math.max(1, width - MARGIN.left - MARGIN.right),
-    height: Math.max(1, height - MARGIN.top - MARGIN.bottom),
+    height: Math.max(1, height - MARGIN.top - MARGIN.bottom - (hasLane ? LANE_SPACE : 0)),
   };
   const { buckets } = histogram;
-  const shares = sharesOf(histogram.unfiltered ?? []);
+  // Without a filter, the records of the chart are all there are.
+  const counts = histogram.unfiltered ?? buckets.map(({ count }) => count);
+  const most = Math.max(1, ...counts);
+  const shares = counts.map((count) => count / most);
   const max = buckets.reduce((most, bucket) => Math.max(most, bucket.count), 0);
   const merged = buckets.length > plot.width * ratio;
   const pitch = buckets.length === 0 ? plot.width : plot.width / buckets.length;
   return {
     plot,
+    lane: hasLane ? { top: height - LANE_HEIGHT, height: LANE_HEIGHT, max: most } : null,
     columns: merged
       ? mergedColumns(buckets, shares, plot.width, ratio)
       : plainColumns(buckets, shares, pitch, ratio),
@@ -73,12 +93,6 @@ export function layoutOf(
     ),
     merged,
   };
-}
-
-/** The counts as shares of the largest one. */
-function sharesOf(counts: number[]): number[] {
-  const most = Math.max(1, ...counts);
-  return counts.map((count) => count / most);
 }
 
 /** Returns the bucket nearest to `x` CSS pixels from the chart's left edge. */
@@ -100,7 +114,7 @@ function plainColumns(buckets: Bucket[], shares: number[], pitch: number, ratio:
     const left = snap(at * pitch);
     const room = Math.max(1 / ratio, snap((at + 1) * pitch) - left - gap);
     const width = Math.min(room, BAR_WIDTH_MAX);
-    return { x: left + snap((room - width) / 2), width, bucket, backdrop: shares[at] ?? 0 };
+    return { x: left + snap((room - width) / 2), width, bucket, all: shares[at] ?? 0 };
   });
 }
 
@@ -123,8 +137,8 @@ function mergedColumns(
     for (let at = from + 1; at < to; at += 1) {
       if (buckets[at]!.count > fullest.count) fullest = buckets[at]!;
     }
-    const backdrop = Math.max(0, ...shares.slice(from, to));
-    columns.push({ x: pixel / ratio, width: 1 / ratio, bucket: fullest, backdrop });
+    const all = Math.max(0, ...shares.slice(from, to));
+    columns.push({ x: pixel / ratio, width: 1 / ratio, bucket: fullest, all });
   }
   return columns;
 }

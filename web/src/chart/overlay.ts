@@ -46,8 +46,8 @@ export function titleOf({ histogram, kinds }: Drawing): string {
   return leftOut ? `${title}, without ${count(leftOut)} of times before 1990` : title;
 }
 
-/** What the shape behind the bars is; `null` if there is none. */
-export function backdropText(histogram: Histogram, report: Report): string | null {
+/** What the lane below the bars is; `null` if it shows the same as these. */
+export function laneText(histogram: Histogram, report: Report): string | null {
   return histogram.unfiltered ? `all ${KIND_WORDS[report.kind].many}, to their own scale` : null;
 }
 

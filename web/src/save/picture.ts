@@ -5,7 +5,7 @@
 
 import { drawLayout, type Ink, type Surface } from "../chart/draw";
 import { layoutOf } from "../chart/layout";
-import { backdropText, type Drawing, titleOf } from "../chart/overlay";
+import { type Drawing, laneText, titleOf } from "../chart/overlay";
 import { isStacked, LEGEND_SHOWN } from "../chart/series";
 import { count, plural } from "../format/number";
 import { visible } from "../format/text";
@@ -21,7 +21,7 @@ export const WIDTH = 960;
 /** Pixels of a PNG image for each CSS pixel: sharp in print and on dense screens. */
 export const RATIO = 2;
 
-const CHART_HEIGHT = 340;
+const CHART_HEIGHT = 374;
 const EDGE = 20;
 const LINE_HEIGHT = 19;
 const FAMILY = "system-ui, 'Segoe UI', Roboto, 'Liberation Sans', Arial, sans-serif";
@@ -35,8 +35,8 @@ const COLORS = { ground: "#ffffff", strong: "#14202b", text: "#5f6c79", grid: "#
 const SWATCH = 10;
 /** The height of the line along the top of a pale swatch. */
 const SWATCH_EDGE = 2;
-/** The opacity of the shape of all records in the legend: a little more than in the chart. */
-const BACKDROP_ALPHA = 0.25;
+/** The opacity of the lane of all records in the legend. */
+const LANE_ALPHA = 0.3;
 
 /** The text of a picture beside its bars. */
 export interface Caption {
@@ -81,7 +81,8 @@ export function drawPicture(
   const layout = layoutOf(drawing.histogram, WIDTH - EDGE, CHART_HEIGHT, RATIO);
   const plot = { ...layout.plot, top: layout.plot.top + top };
   const ink: Ink = { ...COLORS, font: FONTS.axis };
-  drawLayout(surface, { ...layout, plot }, drawing.series, ink, RATIO);
+  const lane = layout.lane && { ...layout.lane, top: layout.lane.top + top };
+  drawLayout(surface, { ...layout, plot, lane }, drawing.series, ink, RATIO);
   return top + CHART_HEIGHT + EDGE / 2;
 }
 
@@ -146,9 +147,9 @@ function entriesOf({ histogram, series }: Drawing, report: Report): Entry[] {
   }));
   const rest = shown.length - LEGEND_SHOWN;
   if (rest > 0) entries.push({ label: `and ${rest} more`, color: null, edge: null, alpha: 1 });
-  const backdrop = backdropText(histogram, report);
-  if (backdrop !== null)
-    entries.push({ label: backdrop, color: COLORS.text, edge: null, alpha: BACKDROP_ALPHA });
+  const lane = laneText(histogram, report);
+  if (lane !== null)
+    entries.push({ label: lane, color: COLORS.text, edge: null, alpha: LANE_ALPHA });
   return entries;
 }
 

@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import { errorLogBlocks } from "../blocks/words";
-import { backdropText, type Drawing, drawingOf, titleOf } from "../chart/overlay";
+import { type Drawing, drawingOf, laneText, titleOf } from "../chart/overlay";
 import { isStacked, LEGEND_SHOWN, type Series } from "../chart/series";
 import { change, filterBy } from "../control/questions";
 import { step } from "../format/duration";
@@ -42,10 +42,7 @@ export function ChartPanel({ report, complete }: { report: Report; complete: boo
           {titleOf(drawing)}
           {!complete && <SoFar />}
         </h2>
-        <Legend
-          series={isStacked(series) ? series : []}
-          backdrop={backdropText(histogram, report)}
-        />
+        <Legend series={isStacked(series) ? series : []} lane={laneText(histogram, report)} />
         <OverlayButton report={report} stated={stated} />
         <ZonePicker shown={report.time.zone} />
         {kinds.length === 1 && <StackSelect report={report} />}
@@ -107,9 +104,9 @@ function SoFar() {
   );
 }
 
-function Legend({ series, backdrop }: { series: Series[]; backdrop: string | null }) {
+function Legend({ series, lane }: { series: Series[]; lane: string | null }) {
   const rest = series.length - LEGEND_SHOWN;
-  if (series.length === 0 && backdrop === null) return null;
+  if (series.length === 0 && lane === null) return null;
   return (
     <ul class="legend" aria-label="Colours">
       {series.slice(0, LEGEND_SHOWN).map((one) => (
@@ -120,10 +117,10 @@ function Legend({ series, backdrop }: { series: Series[]; backdrop: string | nul
         </li>
       ))}
       {rest > 0 && <li class="muted">and {rest} more</li>}
-      {backdrop !== null && (
+      {lane !== null && (
         <li class="muted" data-testid="backdrop">
-          <span class="swatch backdrop" />
-          {backdrop}
+          <span class="swatch lane" />
+          {lane}
         </li>
       )}
     </ul>
