@@ -49,7 +49,7 @@ pub enum Statistic {
     Sum,
     /// The largest number.
     Max,
-    /// A percentile by the nearest-rank method, in tenths of a percent.
+    /// A percentile by the nearest-rank method, in tenths of a percent: p0.1 to p99.9.
     Percentile(u16),
 }
 
@@ -188,9 +188,9 @@ impl fmt::Display for UnknownMeasure {
         let fields = Field::NUMBERS.map(Field::name).join(", ");
         write!(
             formatter,
-            "`{}` is not a measure; use {words}, or mean, sum, max or a percentile such as p95 or \
-             p99.9, with a colon and one of {fields} if it is not of request_time, as in \
-             p95:upstream_time",
+            "`{}` is not a measure; use {words}, or mean, sum, max or a percentile from p0.1 to \
+             p99.9 with one digit after the point at most, with a colon and one of {fields} if it is \
+             not of request_time, as in p95:upstream_time",
             self.0
         )
     }
@@ -233,6 +233,7 @@ mod tests {
             "p100",
             "p95.",
             "p95.55",
+            "p99.99",
             "p+5",
             "p9\u{665}",
             "max:path",

@@ -21,8 +21,8 @@ pub(crate) struct CountArguments {
         value_parser = clap::value_parser!(u32).range(0..))]
     pub(crate) top: Option<u32>,
 
-    /// Order the values by this measure, the largest first, and show it, such as bytes, clients, p95
-    /// or p95:upstream_time: the measures of `weir report --group`. Fields of text only
+    /// Order the values by this measure, the largest or latest first, and show it, such as bytes,
+    /// clients, p95 or p95:upstream_time: the measures of `weir report --group`. Fields of text only
     #[arg(long, value_name = "MEASURE", requires = "by")]
     pub(crate) sort: Option<Measure>,
 

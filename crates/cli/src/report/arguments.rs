@@ -40,7 +40,8 @@ pub(crate) struct ReportArguments {
     #[arg(long, conflicts_with = "compare")]
     pub(crate) visitors: bool,
 
-    /// Order the values of --group by this measure, the largest first, and show it: see --measure
+    /// Order the values of --group by this measure, the largest or latest first, and show it: see
+    /// --measure
     #[arg(long, value_name = "MEASURE", requires = "group")]
     pub(crate) sort: Option<Measure>,
 
