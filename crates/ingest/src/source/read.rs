@@ -12,7 +12,7 @@ use weir_sync::{Condition, Lock};
 
 use super::byte_counter::ByteCounter;
 use super::input::{Input, PlainBytes, PlainInput};
-use super::read_before::ReadBefore;
+use super::read_before::{KnownTexts, ReadBefore};
 use super::unpack::{Text, Unpacked, unpack};
 use super::upload::MemberLimit;
 use crate::clock::{Clock, SystemClock};
@@ -61,7 +61,7 @@ pub fn read_inputs(
     format: &FormatChoice,
     parallel_max: usize,
 ) -> Vec<Fault> {
-    let order = InputOrder::default();
+    let order = InputOrder { known: KnownTexts::new(intake), ..InputOrder::default() };
     let next = AtomicUsize::new(0);
     let faults = Lock::new(Vec::new());
     let work = || {
@@ -116,6 +116,8 @@ struct InputOrder {
     more_begun: Condition,
     /// Held while a plain file is read, so that only one is read at a time.
     plain: Lock<()>,
+    /// What another process has read.
+    known: KnownTexts,
 }
 
 impl InputOrder {
@@ -139,7 +141,7 @@ impl InputOrder {
                 Vec::new()
             }
             Ok(None) => {
-                match ReadBefore::of(input, intake) {
+                match self.known.part_of(input) {
                     ReadBefore::Nothing => reader.packed = input.packed_file().map(Arc::new),
                     // Its lines are not those of the file any more, so they are not read back.
                     ReadBefore::UpTo(bytes) => reader.skipped_bytes = bytes,

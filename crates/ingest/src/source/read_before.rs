@@ -1,7 +1,9 @@
 //! Compressed logs of which another process has read the text before they were compressed.
 
+use std::collections::HashMap;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 
 use weir_store::{StoredPlace, checksum};
 
@@ -9,7 +11,7 @@ use super::input::Input;
 use super::rotated_set::rotated_set;
 use super::unpack::Text;
 use crate::place_sums::SUM_BYTES;
-use crate::restored_place::path_of;
+use crate::restored_place::{RestoredPlace, path_of};
 use crate::writer::Intake;
 
 /// The bytes of the text that are read at once.
@@ -24,25 +26,32 @@ pub(super) enum ReadBefore {
     Everything,
 }
 
-impl ReadBefore {
+/// What another process has read, by the rotated set of the file.
+#[derive(Debug, Default)]
+pub(super) struct KnownTexts(HashMap<PathBuf, Vec<StoredPlace>>);
+
+impl KnownTexts {
+    pub(super) fn new(intake: &dyn Intake) -> Self {
+        let mut places = intake.restored_places();
+        places.retain(|restored| restored.place.position > 0);
+        places.sort_by_key(|restored| restored.place.position);
+        let mut by_set: HashMap<PathBuf, Vec<StoredPlace>> = HashMap::new();
+        for RestoredPlace { place, .. } in places {
+            by_set.entry(rotated_set(&path_of(&place))).or_default().push(place);
+        }
+        Self(by_set)
+    }
+
     /// Compares the text of a packed file with what was read of plain files of its rotated set. Only if
     /// it begins like one of them, it is unpacked up to where that was read.
-    pub(super) fn of(input: &Input, intake: &dyn Intake) -> Self {
-        let Input::File(path) = input else { return Self::Nothing };
-        let set = rotated_set(path);
-        let is_of_set =
-            |place: &StoredPlace| place.position > 0 && rotated_set(&path_of(place)) == set;
-        let restored = intake.restored_places().into_iter().map(|restored| restored.place);
-        let mut places: Vec<StoredPlace> = restored.filter(is_of_set).collect();
-        if places.is_empty() {
-            return Self::Nothing;
-        }
-        places.sort_by_key(|place| place.position);
-        let mut found = Self::Nothing;
+    pub(super) fn part_of(&self, input: &Input) -> ReadBefore {
+        let Input::File(path) = input else { return ReadBefore::Nothing };
+        let Some(places) = self.0.get(&rotated_set(path)) else { return ReadBefore::Nothing };
+        let mut found = ReadBefore::Nothing;
         // Whoever reads the file reports its errors.
         input.read(&mut |text| {
             if !text.is_member() {
-                found = compare(text, places.clone()).unwrap_or(Self::Nothing);
+                found = compare(text, places).unwrap_or(ReadBefore::Nothing);
             }
             ControlFlow::Break(())
         });
@@ -51,15 +60,16 @@ impl ReadBefore {
 }
 
 /// Compares a text with places in the order of their positions.
-fn compare(text: &mut Text<'_>, mut places: Vec<StoredPlace>) -> io::Result<ReadBefore> {
+fn compare(text: &mut Text<'_>, places: &[StoredPlace]) -> io::Result<ReadBefore> {
     // The last bytes of the text before `end`.
     let mut known = Vec::new();
     let mut end = text.take(SUM_BYTES).read_to_end(&mut known)? as u64;
-    places.retain(|place| {
+    let head = known.clone();
+    let begins_alike = |place: &&StoredPlace| {
         let (length, sum) = place.head;
-        known.get(..length as usize).is_some_and(|head| checksum(head) == sum)
-    });
-    let mut places = places.iter().peekable();
+        head.get(..length as usize).is_some_and(|bytes| checksum(bytes) == sum)
+    };
+    let mut places = places.iter().filter(begins_alike).peekable();
     let mut found = None;
     loop {
         while let Some(place) = places.next_if(|place| place.position <= end) {

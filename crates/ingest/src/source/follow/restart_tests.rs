@@ -338,7 +338,7 @@ fn wait(folder: &mut Folder, time_ms: u64) {
 #[test]
 fn restarts_at_random_moments_neither_lose_nor_double_lines() {
     let number = |name: &str| std::env::var(name).ok().and_then(|it| it.parse().ok());
-    let (first, seeds) = (number("WEIR_SEED").unwrap_or(0), number("WEIR_SEEDS").unwrap_or(10));
+    let (first, seeds) = (number("WEIR_SEED").unwrap_or(0), number("WEIR_SEEDS").unwrap_or(20));
     for seed in first..first + seeds {
         let mut random = Random(seed);
         let mut kept = KeptFolder::new("restarts");
