@@ -142,7 +142,7 @@ impl<'a> Measures<'a> {
     fn clients(&self, tally: Tally, group: u32) -> u64 {
         let clients = self.distinct.get(group as usize).copied().unwrap_or(0);
         match self.is_estimated(Measure::Clients) {
-            true => clients.clamp(1, tally.count.max(1)),
+            true => clients.clamp(tally.count.min(1), tally.count),
             false => clients,
         }
     }

@@ -49,6 +49,7 @@ mod log;
 mod log_fields;
 mod mail;
 mod manual;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod many_values;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod memory;

@@ -78,6 +78,11 @@ impl Format {
         !matches!(self.program(), Program::Stored(_))
     }
 
+    /// Whether it reads no line before a header in the log names the values.
+    pub fn waits_for_header(&self) -> bool {
+        matches!(self.program(), Program::Delimited(program) if program.columns.is_empty())
+    }
+
     /// Compiles the format that has this description, if its texts tell how it reads lines.
     fn compiled_as(description: &FormatDescription) -> Option<Self> {
         let FormatDescription { name, definition, suggestion, .. } = description;

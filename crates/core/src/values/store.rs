@@ -222,8 +222,10 @@ impl Values {
             return id;
         }
         let cost = Dictionary::cost_bytes(value.len()) + self.answer_bytes_of_each;
-        let own_bytes =
-            || own.dictionary.charge_bytes().saturating_sub(own.dictionary.free_bytes());
+        let own_bytes = || {
+            let answers = own.dictionary.values() * self.answer_bytes_of_each;
+            (own.dictionary.charge_bytes() + answers).saturating_sub(own.dictionary.free_bytes())
+        };
         if used + cost > limit
             || is_added && own_bytes() + cost > self.memory_bytes_max / ADDED_SHARE
         {

@@ -7,8 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::watch;
 use weir_core::{
-    Format, OffsetDays, PendingSegment, RecordKind, RequestCounts, SegmentList, Snapshot,
-    Snapshots, Values,
+    Format, FormatChoice, OffsetDays, PendingSegment, RecordKind, RequestCounts, SegmentList,
+    Snapshot, Snapshots, Values,
 };
 use weir_sync::{Lock, ReadWriteLock};
 
@@ -232,6 +232,16 @@ impl DataSet {
             source.restored_places().into_iter().map(of_source)
         });
         places.collect()
+    }
+
+    /// How the lines after those are read that another process has read of a source.
+    pub(super) fn format_after(&self, source: &str, choice: FormatChoice) -> FormatChoice {
+        let sources = self.sources.read();
+        let mut restored = sources.iter().take_while(|known| known.is_restored());
+        match restored.find(|known| known.name() == source) {
+            Some(known) => known.format_after(choice),
+            None => choice,
+        }
     }
 
     /// Cancels every source that has not ended.

@@ -246,6 +246,10 @@ impl Intake for Pipeline {
     fn restored_places(&self) -> Vec<RestoredPlace> {
         self.data.restored_places()
     }
+
+    fn format_after(&self, source: &str, choice: FormatChoice) -> FormatChoice {
+        self.data.format_after(source, choice)
+    }
 }
 
 impl Destination for DataSet {

@@ -72,6 +72,12 @@ impl SourceProgress {
     pub(crate) fn format_after(&self, choice: FormatChoice) -> FormatChoice {
         let state = self.state.lock();
         let format = state.format.as_ref().map(|(format, _)| format);
+        // The last header that was read names the values of the lines that follow.
+        let format = format.map(|format| {
+            let mut read = state.by_format.iter().rev().map(|(read, _)| read);
+            let last = read.find(|read| format.waits_for_header() && read.name() == format.name());
+            last.unwrap_or(format)
+        });
         match (choice, format.filter(|format| format.reads_lines())) {
             (FormatChoice::Detect, Some(format)) => {
                 let others = state.by_format.iter().map(|(other, _)| other);

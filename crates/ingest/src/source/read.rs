@@ -1,5 +1,6 @@
 //! Reads inputs and streams into a pipeline.
 
+use std::borrow::Cow;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -134,25 +135,35 @@ impl InputOrder {
             self.begin(index);
         }
         let position = InputPosition { order: self, index, is_live };
-        let mut reader = TextReader::new(intake, format, input.bytes_total(), Some(position));
-        let faults = match input.open_plain() {
-            Ok(Some(plain)) => {
+        let plain = input.open_plain();
+        let before = match &plain {
+            Ok(None) => self.known.part_of(input),
+            _ => ReadBefore::Nothing,
+        };
+        let format = match &before {
+            // What told the format, such as the header of a W3C log, may be in the part that is skipped.
+            ReadBefore::UpTo(_, source) => Cow::Owned(intake.format_after(source, format.clone())),
+            _ => Cow::Borrowed(format),
+        };
+        let mut reader = TextReader::new(intake, &format, input.bytes_total(), Some(position));
+        let faults = match (plain, before) {
+            (Ok(Some(plain)), _) => {
                 reader.pull(input, plain);
                 Vec::new()
             }
-            Ok(None) => {
-                match self.known.part_of(input) {
-                    ReadBefore::Nothing => reader.packed = input.packed_file().map(Arc::new),
+            (Ok(None), ReadBefore::Everything) => {
+                self.begin(index);
+                return Vec::new();
+            }
+            (Ok(None), before) => {
+                match before {
                     // Its lines are not those of the file any more, so they are not read back.
-                    ReadBefore::UpTo(bytes) => reader.skipped_bytes = bytes,
-                    ReadBefore::Everything => {
-                        self.begin(index);
-                        return Vec::new();
-                    }
+                    ReadBefore::UpTo(bytes, _) => reader.skipped_bytes = bytes,
+                    _ => reader.packed = input.packed_file().map(Arc::new),
                 }
                 input.read(&mut |text| reader.read(text))
             }
-            Err(error) => vec![Fault::new(&input.name(), ReadError::Open(error))],
+            (Err(error), _) => vec![Fault::new(&input.name(), ReadError::Open(error))],
         };
         reader.end(&input.name(), faults)
     }

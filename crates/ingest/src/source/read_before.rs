@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use weir_store::{StoredPlace, checksum};
 
@@ -18,26 +19,26 @@ use crate::writer::Intake;
 const READ_BYTES: u64 = 64 << 10;
 
 /// How much of the text of a log another process has read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ReadBefore {
     Nothing,
-    /// The first bytes, up to this offset of the text.
-    UpTo(u64),
+    /// The first bytes, up to this offset of the text, as the source of this name.
+    UpTo(u64, Arc<str>),
     Everything,
 }
 
 /// What another process has read, by the rotated set of the file.
 #[derive(Debug, Default)]
-pub(super) struct KnownTexts(HashMap<PathBuf, Vec<StoredPlace>>);
+pub(super) struct KnownTexts(HashMap<PathBuf, Vec<RestoredPlace>>);
 
 impl KnownTexts {
     pub(super) fn new(intake: &dyn Intake) -> Self {
         let mut places = intake.restored_places();
         places.retain(|restored| restored.place.position > 0);
         places.sort_by_key(|restored| restored.place.position);
-        let mut by_set: HashMap<PathBuf, Vec<StoredPlace>> = HashMap::new();
-        for RestoredPlace { place, .. } in places {
-            by_set.entry(rotated_set(&path_of(&place))).or_default().push(place);
+        let mut by_set: HashMap<PathBuf, Vec<RestoredPlace>> = HashMap::new();
+        for restored in places {
+            by_set.entry(rotated_set(&path_of(&restored.place))).or_default().push(restored);
         }
         Self(by_set)
     }
@@ -60,22 +61,22 @@ impl KnownTexts {
 }
 
 /// Compares a text with places in the order of their positions.
-fn compare(text: &mut Text<'_>, places: &[StoredPlace]) -> io::Result<ReadBefore> {
+fn compare(text: &mut Text<'_>, places: &[RestoredPlace]) -> io::Result<ReadBefore> {
     // The last bytes of the text before `end`.
     let mut known = Vec::new();
     let mut end = text.take(SUM_BYTES).read_to_end(&mut known)? as u64;
     let head = known.clone();
-    let begins_alike = |place: &&StoredPlace| {
-        let (length, sum) = place.head;
+    let begins_alike = |restored: &&RestoredPlace| {
+        let (length, sum) = restored.place.head;
         head.get(..length as usize).is_some_and(|bytes| checksum(bytes) == sum)
     };
     let mut places = places.iter().filter(begins_alike).peekable();
     let mut found = None;
     loop {
-        while let Some(place) = places.next_if(|place| place.position <= end) {
-            found = is_end(place, &known, end).then_some(place.position).or(found);
+        while let Some(restored) = places.next_if(|restored| restored.place.position <= end) {
+            found = is_end(&restored.place, &known, end).then_some(restored).or(found);
         }
-        let has_more = found.is_some_and(|found| found < end);
+        let has_more = found.is_some_and(|found| found.place.position < end);
         if places.peek().is_none() && (found.is_none() || has_more) {
             break;
         }
@@ -88,8 +89,8 @@ fn compare(text: &mut Text<'_>, places: &[StoredPlace]) -> io::Result<ReadBefore
     }
     Ok(match found {
         None => ReadBefore::Nothing,
-        Some(position) if position == end => ReadBefore::Everything,
-        Some(position) => ReadBefore::UpTo(position),
+        Some(found) if found.place.position == end => ReadBefore::Everything,
+        Some(found) => ReadBefore::UpTo(found.place.position, found.source.clone()),
     })
 }
 

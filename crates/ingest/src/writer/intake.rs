@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use weir_core::FormatChoice;
+
 use super::{SourceOptions, SourceWriter};
 use crate::restored_place::RestoredPlace;
 
@@ -28,6 +30,12 @@ pub trait Intake: fmt::Debug + Send + Sync {
     fn restored_places(&self) -> Vec<RestoredPlace> {
         Vec::new()
     }
+
+    /// How the lines after those are read that another process has read of a source.
+    fn format_after(&self, source: &str, choice: FormatChoice) -> FormatChoice {
+        let _ = source;
+        choice
+    }
 }
 
 impl<I: Intake + ?Sized> Intake for Arc<I> {
@@ -49,5 +57,9 @@ impl<I: Intake + ?Sized> Intake for Arc<I> {
 
     fn restored_places(&self) -> Vec<RestoredPlace> {
         (**self).restored_places()
+    }
+
+    fn format_after(&self, source: &str, choice: FormatChoice) -> FormatChoice {
+        (**self).format_after(source, choice)
     }
 }

@@ -267,6 +267,41 @@ fn a_log_that_was_compressed_is_not_read_again() {
     }
 }
 
+/// Appends lines of a W3C log, whose fields only its first line names.
+fn append_w3c(folder: &mut Folder, name: &str, lines: u64) {
+    let mut text = String::new();
+    if !folder.at(name).exists() {
+        text += "#Fields: date time c-ip cs-method cs-uri-stem sc-status\n";
+    }
+    for number in folder.written..folder.written + lines {
+        text += &format!("2025-12-17 09:00:00 192.0.2.1 GET /{number} 200\n");
+    }
+    folder.open(name).write_all(text.as_bytes()).expect("room");
+    folder.written += lines;
+}
+
+#[test]
+fn the_rest_of_a_log_has_the_fields_of_its_header() {
+    let mut kept = KeptFolder::new("header");
+    append_w3c(&mut kept.folder, "access.log", 2_000);
+    kept.read_all();
+    let mut kept = kept.restart(|folder| append_w3c(folder, "access.log", 20));
+    kept.read_all();
+    let log = &kept.folder.data.sources()[0];
+    assert_eq!((log.snapshot().records, log.snapshot().unparsed_lines), (2_020, 0));
+    let mut kept = kept.restart(|folder| {
+        append_w3c(folder, "access.log", 30);
+        rename(folder, "access.log", "access.log.1");
+        pack(&folder.at("access.log.1"), "gz");
+    });
+    kept.read_all();
+    let sources = kept.folder.data.sources();
+    let rest = sources.iter().find(|it| it.name().ends_with(".gz")).expect("it was read");
+    assert_eq!((rest.snapshot().records, rest.snapshot().unparsed_lines), (30, 0));
+    let records: u64 = sources.iter().map(|it| it.snapshot().records).sum();
+    assert_eq!(records, 2_050);
+}
+
 /// A log whose writer keeps its file open.
 struct Log {
     name: String,
