@@ -3,7 +3,14 @@
 use memchr::memmem;
 
 /// Words of tablets. An Android without `Mobile` is one too.
-const TABLET: [&str; 7] = ["iPad", "Tablet", "PlayBook", "Kindle", "Silk/", "Nexus 7", "SM-T"];
+const TABLET: [&str; 6] = ["iPad", "PlayBook", "Kindle", "Silk/", "Nexus 7", "SM-T"];
+
+/// A word of tablets, unless it is the edition of Windows that many desktops name.
+const TABLET_WORD: &[u8] = b"Tablet";
+const WINDOWS_EDITION: &[u8] = b" PC";
+
+/// The beginning of the models of one maker's sticks for televisions, such as `AFTS`.
+const STICK: &[u8] = b"AFT";
 
 /// Words of phones.
 const PHONE: [&str; 14] = [
@@ -24,7 +31,7 @@ const PHONE: [&str; 14] = [
 ];
 
 /// Words of televisions, players and consoles, which are none of these.
-const OTHER: [&str; 12] = [
+const OTHER: [&str; 11] = [
     "SmartTV",
     "SMART-TV",
     "Smart TV",
@@ -33,7 +40,6 @@ const OTHER: [&str; 12] = [
     "GoogleTV",
     "Android TV",
     "BRAVIA",
-    "AFT",
     "Roku",
     "PlayStation",
     "Nintendo",
@@ -58,12 +64,12 @@ const DESKTOP: [&str; 9] = [
 pub(crate) fn device(agent: &[u8]) -> Option<&'static str> {
     let has =
         |words: &[&str]| words.iter().any(|word| memmem::find(agent, word.as_bytes()).is_some());
-    if has(&OTHER) {
+    if has(&OTHER) || is_stick(agent) {
         return None;
     }
     let is_android = has(&["Android"]);
     let is_mobile = has(&["Mobile"]);
-    if has(&TABLET) {
+    if has(&TABLET) || is_tablet(agent) {
         return Some("tablet");
     }
     if has(&PHONE) || is_android && is_mobile {
@@ -76,5 +82,46 @@ pub(crate) fn device(agent: &[u8]) -> Option<&'static str> {
     match has(&DESKTOP) {
         true => Some("desktop"),
         false => (is_mobile && has(&["Mozilla/"])).then_some("phone"),
+    }
+}
+
+fn is_tablet(agent: &[u8]) -> bool {
+    let mut starts = memmem::find_iter(agent, TABLET_WORD);
+    starts.any(|start| !agent[start + TABLET_WORD.len()..].starts_with(WINDOWS_EDITION))
+}
+
+/// Whether a word of an agent is the model of a stick for televisions: capitals and digits alone.
+fn is_stick(agent: &[u8]) -> bool {
+    memmem::find_iter(agent, STICK).any(|start| {
+        let rest = &agent[start + STICK.len()..];
+        let is_part = |byte: &&u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
+        let length = rest.iter().take_while(is_part).count();
+        let begins =
+            start.checked_sub(1).is_none_or(|before| !agent[before].is_ascii_alphanumeric());
+        let ends = rest.get(length).is_none_or(|after| !after.is_ascii_alphanumeric());
+        begins && ends && length > 0
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::device;
+
+    #[test]
+    fn words_that_only_look_like_devices_are_none() {
+        for (agent, expected) in [
+            ("Mozilla/4.0 (compatible; MSIE 8.0; Windows NT 6.1; Tablet PC 2.0)", Some("desktop")),
+            (
+                "Mozilla/5.0 (Android 14; Tablet; rv:145.0) Gecko/145.0 Firefox/145.0",
+                Some("tablet"),
+            ),
+            ("Mozilla/5.0 (Windows NT 6.1; Tablet PC 2.0; Tablet)", Some("tablet")),
+            ("Mozilla/5.0 (Linux; Android 9; AFTS Build/PS7233) Chrome/1 Safari/1", None),
+            ("Mozilla/5.0 (Linux; Android 9; AFTKA) Chrome/1 Safari/1", None),
+            ("Mozilla/5.0 (X11; Linux x86_64) MINECRAFT/1", Some("desktop")),
+            ("Mozilla/5.0 (X11; Linux x86_64) AFT/1 AFTer", Some("desktop")),
+        ] {
+            assert_eq!(device(agent.as_bytes()), expected, "{agent}");
+        }
     }
 }

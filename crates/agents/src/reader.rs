@@ -141,7 +141,7 @@ impl AgentLists {
             b"Windows" => system.major.as_deref() == Some(b"10"),
             b"Mac OS X" => system.major.as_deref() == Some(b"10"),
             b"Android" => has("Android 10; K)"),
-            b"iOS" => has("Version/26") || has("Version/27"),
+            b"iOS" => safari_version(agent).is_some_and(|version| version >= FROZEN_IOS),
             b"Chrome OS" | b"Linux" => true,
             _ => false,
         };
@@ -150,6 +150,17 @@ impl AgentLists {
         }
         Some(system)
     }
+}
+
+/// The version of Safari since which agents say that iOS is 18, whatever it is.
+const FROZEN_IOS: u32 = 26;
+
+/// The major version after `Version/`.
+fn safari_version(agent: &[u8]) -> Option<u32> {
+    const WORD: &[u8] = b"Version/";
+    let start = memchr::memmem::find(agent, WORD)? + WORD.len();
+    let digits = agent[start..].iter().take_while(|byte| byte.is_ascii_digit()).take(4);
+    Some(digits.fold(0, |version, digit| version * 10 + u32::from(digit - b'0')))
 }
 
 fn append_name(name: Option<Name>, has_version: bool, value: &mut Vec<u8>) -> bool {

@@ -67,7 +67,7 @@ impl Crawlers {
         let (_, notes) = list::read(NOTES, &[("note", 4)])?;
         let notes: HashMap<&str, &Entry> =
             notes.iter().map(|note| (note.column(0), note)).collect();
-        let about = |entry: &Entry| About::new(entry, notes.get(entry.column(0)).copied());
+        let about = |entry: &Entry| About::new(entry, notes.get(entry.column(0)).copied(), origin);
         let about = entries.iter().map(about).collect::<Result<_, _>>()?;
         let written =
             |entry: &Entry| Written { line: entry.line, text: entry.column(0).to_owned() };
@@ -116,16 +116,17 @@ fn major(text: &[u8]) -> Option<&[u8]> {
 }
 
 impl About {
-    /// What is known from an entry of a list and from a note about the same pattern.
-    fn new(entry: &Entry, note: Option<&Entry>) -> Result<Self, ListError> {
+    /// What is known from an entry of a list and from a note about the same pattern. The kinds of a
+    /// list that a user has named are those that it says.
+    fn new(entry: &Entry, note: Option<&Entry>, origin: Origin) -> Result<Self, ListError> {
         let noted = |column: usize| note.map_or("", |note| note.column(column));
         let known = |own: usize, noted: &str| match entry.column(own) {
             "" => noted.to_owned(),
             own => own.to_owned(),
         };
         let tags = match noted(2) {
-            "" => entry.column(1),
-            kind => kind,
+            kind if origin == Origin::Embedded && !kind.is_empty() => kind,
+            _ => entry.column(1),
         };
         let kind = CrawlerKind::of_tags(tags).map_err(|tag| {
             let (found, expected) = (tag.chars().take(40).collect(), CrawlerKind::texts());
@@ -176,6 +177,16 @@ mod tests {
         assert_eq!((found.name, found.major), ("library-of-long-name", Some(&b"3"[..])));
         assert_eq!(find("a crawler").name, "unnamed bot");
         assert_eq!(list.find(b"Firefox"), None);
+    }
+
+    #[test]
+    fn the_kind_of_a_users_list_wins() {
+        let list = read("crawler\tGPTBot\tmonitoring\n").expect("it is valid");
+        let found = list.find(b"GPTBot/1.2").expect("it is a crawler");
+        assert_eq!((found.kind.text(), found.operator), ("monitor", Some("OpenAI")));
+        let embedded = Crawlers::embedded();
+        let found = embedded.find(b"GPTBot/1.2").expect("it is a crawler");
+        assert_eq!(found.kind.text(), "ai_training");
     }
 
     #[test]

@@ -154,3 +154,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn no_text_of_a_file_begins_a_line_of_a_message() {
+    for text in [
+        r#"{"creationTime": "2026-04-01\nweir: forged", "prefixes": ["192.0.2.0/24"]}"#,
+        r#"{"prefixes": [{"\nweir: forged": 1}]}"#,
+        r#"{"prefixes": ["192.0.2.0/24\nweir: forged"]}"#,
+    ] {
+        let error = CrawlerRanges::default().add("googlebot.json", text.as_bytes(), None);
+        let message = error.expect_err("it is wrong").to_string();
+        assert!(message.contains("forged") && !message.contains('\n'), "{message}");
+    }
+}

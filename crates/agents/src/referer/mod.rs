@@ -8,6 +8,10 @@ const EMBEDDED: &[u8] = include_bytes!("../../lists/referers.txt");
 /// The longest host (RFC 1035 section 2.3.4), in bytes.
 const HOST_BYTES_MAX: usize = 255;
 
+/// The second levels below which countries register names of companies. Anybody can register another
+/// name there.
+const SECOND_LEVELS: [&[u8]; 6] = [b"com", b"co", b"net", b"org", b"ne", b"or"];
+
 /// What kind of site a link was on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefererKind {
@@ -111,10 +115,10 @@ impl Site {
         }
         let labels: Vec<&[u8]> = host.rsplit(|byte| *byte == b'.').collect();
         let at = labels.iter().position(|label| *label == self.name.as_bytes());
-        // Two labels that are public suffixes are short: `google.com.evil.example` is not Google.
+        // `google.com.evil.example` is not Google, and neither is `google.evil.uk`.
         let is_suffix = |labels: &[&[u8]]| match labels {
             [_] => true,
-            [country, kind] => country.len() == 2 && kind.len() <= 3,
+            [country, second] => country.len() == 2 && SECOND_LEVELS.contains(second),
             _ => false,
         };
         at.is_some_and(|at| is_suffix(&labels[..at]))
@@ -207,6 +211,10 @@ mod tests {
         for (referer, asked, expected) in [
             ("https://www.google.com/search?q=a", None, Some("search")),
             ("https://google.co.uk/", None, Some("search")),
+            ("https://www.google.com.br/", None, Some("search")),
+            ("https://google.de/", None, Some("search")),
+            ("https://google.ev.uk/", None, Some("other")),
+            ("https://google.com.example/", None, Some("other")),
             ("https://google.com.evil.example/", None, Some("other")),
             ("https://notgoogle.com/", None, Some("other")),
             ("https://mail.google.com/mail", None, Some("mail")),
