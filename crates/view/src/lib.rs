@@ -37,6 +37,7 @@ mod panel;
 mod program;
 mod query;
 mod report;
+mod robots;
 mod route;
 mod row_value;
 mod rule_comparison;
@@ -98,6 +99,7 @@ pub use query::{Clause, NormalFilter, Operator, Query};
 pub use report::{
     Bucket, Format, FormatCount, Histogram, Quantiles, Report, TimeRange, TopRow, YearSource,
 };
+pub use robots::{RobotClient, RobotCohort, RobotReason, RobotSums, Robots};
 pub use route::{
     Passed, PassedRates, Route, RouteShare, RouteStage, RouteStageKind, ServiceLimit,
     ServiceLimitKind, SlowestStage,

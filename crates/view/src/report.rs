@@ -11,6 +11,7 @@ use crate::differences::Differences;
 use crate::group::{Group, Tally};
 use crate::kind::{KindCount, RecordKind};
 use crate::number::is_zero;
+use crate::robots::Robots;
 use crate::row_value::RowValue;
 use crate::sources::{IncompleteSource, ReportSource};
 use crate::visitors::Visitors;
@@ -142,6 +143,10 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(skip))]
     pub visitors: Option<Visitors>,
+    /// The clients that behave as robots, in `weir report --json --robots`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(skip))]
+    pub robots: Option<Robots>,
     /// The reports about the other kinds of records, in `weir report --json`, which answers for all
     /// kinds at once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

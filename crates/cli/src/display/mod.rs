@@ -9,6 +9,7 @@ mod escape;
 mod group;
 mod lists;
 mod number;
+mod robots;
 mod span;
 mod time;
 mod visitors;
@@ -23,6 +24,7 @@ pub(crate) use lists::{fields_with_values, list_order, title_of};
 pub(crate) use number::{
     SUM_MAX, at_least, bytes, change, duration, lower_bound, rate, separated, share, signed,
 };
+pub(crate) use robots::{ROBOT_COLUMNS, robot_cells, robot_reasons, robot_remarks, robot_sums};
 pub(crate) use span::Span;
 pub(crate) use time::{LocalTime, left_out_text, span, step};
 pub(crate) use visitors::{counted, earlier_days, visitors_counts, visitors_remarks};

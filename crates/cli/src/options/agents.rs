@@ -55,6 +55,15 @@ impl AgentArguments {
         AgentFields { arguments: self, lists: OnceCell::new() }
     }
 
+    /// Tells whether an agent calls itself a robot.
+    ///
+    /// # Errors
+    /// If a list cannot be read.
+    pub(crate) fn declares_robot(&self) -> Result<impl Fn(&[u8]) -> bool + use<>, Failure> {
+        let lists = self.lists()?;
+        Ok(move |agent: &[u8]| lists.crawler(agent).is_some())
+    }
+
     fn lists(&self) -> Result<AgentLists, Failure> {
         let mut lists = AgentLists::embedded();
         if let Some(path) = &self.agents {

@@ -34,6 +34,14 @@ pub(crate) struct DerivedArguments {
 }
 
 impl DerivedArguments {
+    /// Tells whether an agent calls itself a robot.
+    ///
+    /// # Errors
+    /// If a list cannot be read.
+    pub(crate) fn declares_robot(&self) -> Result<impl Fn(&[u8]) -> bool + use<>, Failure> {
+        self.agents.declares_robot()
+    }
+
     /// The choice, whose formats have the derived fields among these names. Times are told in the
     /// zone, or as they were logged.
     ///

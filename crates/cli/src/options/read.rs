@@ -69,6 +69,14 @@ impl ReadArguments {
         self.format.derived().deriving(choice, names, zone)
     }
 
+    /// Tells whether an agent calls itself a robot.
+    ///
+    /// # Errors
+    /// If a list cannot be read.
+    pub(crate) fn declares_robot(&self) -> Result<impl Fn(&[u8]) -> bool + use<>, Failure> {
+        self.format.derived().declares_robot()
+    }
+
     /// The zone of `--tz`.
     ///
     /// # Errors

@@ -40,6 +40,12 @@ pub(crate) struct ReportArguments {
     #[arg(long, conflicts_with = "compare")]
     pub(crate) visitors: bool,
 
+    /// Add the clients that behave as robots and do not call themselves so, and cohorts of many clients
+    /// of few requests each that share an agent and a pattern of paths, with what they cost
+    /// (docs/crawlers.md has the rules)
+    #[arg(long, conflicts_with_all = ["compare", "anonymize"])]
+    pub(crate) robots: bool,
+
     /// Order the values of --group by this measure, the largest or latest first, and show it: see
     /// --measure
     #[arg(long, value_name = "MEASURE", requires = "group")]
@@ -132,6 +138,7 @@ impl ReportArguments {
             html: None,
             group: None,
             visitors: false,
+            robots: false,
             sort: None,
             measure: Vec::new(),
             min: None,
@@ -177,6 +184,7 @@ Examples:
   weir report --json access.log | jq '.top.client[0]'
   weir report --group host --since -7d --compare access.log
   weir report --visitors --where 'status!=4xx' access.log
+  weir report --robots access.log
   weir report --group path --sort p95 --min 100 access.log
   weir report --different --since 14:10 --until 14:20 access.log
   weir report --html report.html access.log

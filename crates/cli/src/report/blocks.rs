@@ -6,8 +6,8 @@
 use weir_core::{EvaluationByKind, Fold, Segment, TopList, Values, Visitors, Zone};
 use weir_ingest::{PipelineOptions, Retention};
 use weir_query::{
-    BLOCKED_ADDRESSES_MAX, BlockCensus, BlockHistories, BlockedAddresses, blocks_report,
-    filter_and_zone,
+    BLOCKED_ADDRESSES_MAX, BlockCensus, BlockHistories, BlockedAddresses, RobotCensus,
+    blocks_report, filter_and_zone,
 };
 use weir_view::{BlocksQuestion, BlocksReport, RecordKind};
 
@@ -18,12 +18,13 @@ use crate::outcome::Failure;
 use crate::scan::query_failure;
 
 /// The counts that are made while the logs are read: the report and, if the report has a place for
-/// them, the blocked addresses, the visitors and all other records.
+/// them, the blocked addresses, the visitors, the robots and all other records.
 #[derive(Clone)]
 pub(super) struct ReportFold {
     pub(super) evaluations: EvaluationByKind,
     pub(super) census: Option<BlockCensus>,
     pub(super) visitors: Option<Visitors>,
+    pub(super) robots: Option<RobotCensus>,
     /// The lists of all records, whether or not they match.
     pub(super) all: Option<EvaluationByKind>,
 }
@@ -44,6 +45,9 @@ impl Fold for ReportFold {
         if let Some(visitors) = &mut self.visitors {
             visitors.refresh(values);
         }
+        if let Some(robots) = &mut self.robots {
+            robots.refresh(values);
+        }
         if let Some(all) = &mut self.all {
             all.refresh(values);
         }
@@ -57,6 +61,9 @@ impl Fold for ReportFold {
         if let Some(visitors) = &mut self.visitors {
             visitors.update(segment);
         }
+        if let Some(robots) = &mut self.robots {
+            robots.update(segment);
+        }
         if let Some(all) = &mut self.all {
             all.update(segment);
         }
@@ -68,6 +75,9 @@ impl Fold for ReportFold {
             own.merge(other);
         }
         if let (Some(own), Some(other)) = (&mut self.visitors, &other.visitors) {
+            own.merge(other);
+        }
+        if let (Some(own), Some(other)) = (&mut self.robots, &other.robots) {
             own.merge(other);
         }
         if let (Some(own), Some(other)) = (&mut self.all, &other.all) {
@@ -102,6 +112,21 @@ pub(super) fn visitors(
         return Err(Failure::new("--visitors: only requests have visitors; leave --kind out"));
     }
     weir_query::visitors(&request.query, values).map_err(query_failure).map(Some)
+}
+
+/// Returns the census of robots, if the arguments ask for it.
+pub(super) fn robots(
+    arguments: &ReportArguments,
+    request: &ReportRequest,
+    values: &Values,
+) -> Result<Option<RobotCensus>, Failure> {
+    if !arguments.robots {
+        return Ok(None);
+    }
+    if request.query.kind().is_some_and(|kind| kind != RecordKind::Request) {
+        return Err(Failure::new("--robots: only requests have robots; leave --kind out"));
+    }
+    weir_query::robot_census(&request.query, values).map_err(query_failure).map(Some)
 }
 
 /// Returns the count of all records, if the arguments ask how those that match differ.

@@ -3,7 +3,8 @@
 use weir_ingest::SourceSnapshot;
 use weir_view::{
     BlocksReport, Comparison, Difference, Group, GroupRow, IncompleteSource, Measure, MeasureValue,
-    PeriodTally, Quantiles, RecordKind, Report, RowValue, Tally, TopRow, Visitors, csv_row,
+    PeriodTally, Quantiles, RecordKind, Report, RobotSums, Robots, RowValue, Tally, TopRow,
+    Visitors, csv_row,
 };
 
 /// The columns. Those from `previous_count` on occur only with `--compare`.
@@ -67,6 +68,9 @@ pub(super) fn write(report: &Report, sources: &[SourceSnapshot]) -> String {
     }
     if let Some(visitors) = &report.visitors {
         rows.visitors(visitors);
+    }
+    if let Some(robots) = &report.robots {
+        rows.robots(robots);
     }
     rows.unparsed(sources);
     rows.text
@@ -308,6 +312,40 @@ impl Rows {
             (cells[3], cells[4]) = (count.to_string(), format!("{share:.6}"));
             self.push(cells);
         }
+    }
+
+    /// Adds the sums of robots, a row for each that is listed, and a row for each cohort, whose field is
+    /// the pattern of its paths. Clients of cohorts and reasons have rows of their own.
+    fn robots(&mut self, robots: &Robots) {
+        for (section, sums) in [
+            ("robots", &robots.clients),
+            ("declared_robots", &robots.declared),
+            ("cohorts", &robots.cohort_clients),
+        ] {
+            self.robot_row(section, "total", "", sums);
+            self.push_value(&format!("{section}_clients"), "total", sums.clients);
+        }
+        for row in &robots.rows {
+            self.robot_row("robot", "client", &row.value.text, &row.sums);
+            for reason in &row.reasons {
+                self.push_value("robot_reason", &row.value.text, reason.words());
+            }
+        }
+        for row in &robots.cohort_rows {
+            self.robot_row("cohort", &row.pattern, &row.value.text, &row.sums);
+            self.push_value("cohort_clients", &row.pattern, row.sums.clients);
+        }
+        if robots.sampled > 0 {
+            self.push_value("robots", "sampled", robots.sampled);
+        }
+    }
+
+    fn robot_row(&mut self, section: &str, field: &str, value: &str, sums: &RobotSums) {
+        let mut cells: Cells = Default::default();
+        (cells[0], cells[1]) = (section.to_owned(), field.to_owned());
+        (cells[2], cells[3]) = (value.to_owned(), sums.requests.to_string());
+        (cells[5], cells[6]) = (sums.bytes_sent.to_string(), sums.errors.to_string());
+        self.push(cells);
     }
 
     /// Adds the visitors in total and by day. Errors of exact numbers are left out.

@@ -201,13 +201,14 @@ fn read_once(
     let evaluations = evaluation_by_kind(&request.query, &data.values()).map_err(query_failure)?;
     let census = blocks::census(arguments, request, &data.values())?;
     let visitors = blocks::visitors(arguments, request, &data.values())?;
+    let robots = blocks::robots(arguments, request, &data.values())?;
     let all = blocks::all(arguments, request, &data.values())?;
-    let fold = ReportFold { evaluations, census, visitors, all };
+    let fold = ReportFold { evaluations, census, visitors, robots, all };
     data.charge_answers(fold.list_bytes_of_each());
     let (answer, faults) = records.fold(&options, &data, &request.format, fold)?;
     let mut complaints = sources::complaints(faults);
 
-    let ReportFold { evaluations: answer, census, visitors, all } = answer;
+    let ReportFold { evaluations: answer, census, visitors, robots, all } = answer;
     let snapshot = data.snapshot();
     let written = &request.written;
     let formats = records.formats(&snapshot.formats, &request.format);
@@ -226,6 +227,10 @@ fn read_once(
     // Lines of error logs and packets have no visitors.
     let visitors = visitors.filter(|_| report.kind == RecordKind::Request);
     report.visitors = visitors.map(|visitors| (&visitors.counts()).into());
+    if let Some(robots) = robots.filter(|_| report.kind == RecordKind::Request) {
+        let declares = arguments.read.declares_robot()?;
+        report.robots = Some(robots.robots(&data.values(), arguments.top as usize, declares));
+    }
     let log_ns = answer.time_range_ns(report.kind.into());
     let mut notes = findings::notes(&snapshot.sources, &report, log_ns);
     let zone = data.values().offset_days().is_some().then(|| log_zone(&data.values()));

@@ -7,6 +7,7 @@ mod differences;
 mod group;
 mod lists;
 mod progress;
+mod robots;
 mod samples;
 mod style;
 mod text;
@@ -90,6 +91,9 @@ pub(crate) fn draw(report: &Report, sources: &[SourceSnapshot], screen: &Screen)
     }
     if let Some(visitors) = &report.visitors {
         lines.extend(visitors::draw(visitors, screen));
+    }
+    if let Some(robots) = &report.robots {
+        lines.extend(robots::draw(robots, screen));
     }
     for other in &report.other_kinds {
         lines.extend(records(other, false, screen));

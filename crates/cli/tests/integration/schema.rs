@@ -62,7 +62,7 @@ fn reports_fit_their_schema() {
     for log in &logs {
         fitting("report", &["--different", "--where", "client!=192.0.2.1"], &[log]);
         let whole = &fitting("report", &["--group", "client", "--top", "3"], &[log])[0];
-        fitting("report", &["--visitors"], &[log]);
+        fitting("report", &["--visitors", "--robots"], &[log]);
         // One time is not a period.
         if whole["time"]["first"] != whole["time"]["last"] {
             fitting("report", &["--compare"], &[log]);

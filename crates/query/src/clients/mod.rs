@@ -9,7 +9,7 @@
 
 mod assessment;
 mod classes;
-mod marks;
+pub(crate) mod marks;
 mod minutes;
 mod requests;
 mod rows;

@@ -11,6 +11,7 @@ mod kinds;
 mod lines;
 mod record_text;
 mod removal;
+mod robots;
 mod rule_details;
 mod rule_rows;
 mod rules;

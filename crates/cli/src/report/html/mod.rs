@@ -79,6 +79,7 @@ fn page(report: &Report, sources: &[SourceSnapshot]) -> String {
         page += &tables::differences(different, report.kind);
     }
     page += &report.visitors.as_ref().map(tables::visitors).unwrap_or_default();
+    page += &report.robots.as_ref().map(tables::robots).unwrap_or_default();
     page += &records(report, true);
     for other in &report.other_kinds {
         page += &format!("<h2 class=\"kind\">{}</h2>\n", other.kind.title());

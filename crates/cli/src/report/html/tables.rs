@@ -1,15 +1,16 @@
 //! The lists, as tables.
 
 use weir_view::{
-    Changes, Comparison, Differences, Group, GroupRow, RecordKind, Report, RowValue, TopRow,
-    Visitors, difference,
+    Changes, Comparison, Differences, Group, GroupRow, RecordKind, Report, RobotSums, Robots,
+    RowValue, TopRow, Visitors, difference,
 };
 
 use super::text::{safe, value};
 use crate::display::{
-    GroupColumns, at_least, change, counted as counted_visitors, differences_counts, earlier_days,
-    fields_with_values, list_order, lower_bound, separated, share, signed, title_of,
-    visitors_counts, visitors_remarks,
+    GroupColumns, ROBOT_COLUMNS, at_least, change, counted as counted_visitors, differences_counts,
+    earlier_days, fields_with_values, list_order, lower_bound, robot_cells, robot_reasons,
+    robot_remarks, robot_sums, separated, share, signed, title_of, visitors_counts,
+    visitors_remarks,
 };
 
 /// The group, with a last row for the sum of the other values.
@@ -98,6 +99,28 @@ pub(super) fn visitors(visitors: &Visitors) -> String {
     let remark = |remark: String| format!("<p class=\"dim\">{}</p>\n", safe(&remark));
     let remarks: String = visitors_remarks(visitors).into_iter().map(remark).collect();
     section("Visitors", &visitors_counts(visitors), &rows) + &remarks
+}
+
+/// Robots that do not call themselves so.
+pub(super) fn robots(robots: &Robots) -> String {
+    let [requests, bytes, errors] = ROBOT_COLUMNS;
+    let costs = |sums: &RobotSums, more: [String; 2]| [&robot_cells(sums)[..], &more].concat();
+    let clients = robots.rows.iter().map(|own| {
+        let agent = own.agent.as_deref().map_or_else(|| "(several)".to_owned(), safe);
+        row(&costs(&own.sums, [robot_reasons(own), agent]), &value(&own.value.bytes()))
+    });
+    let clients = head(&[requests, bytes, errors, "why", "agent"]) + &clients.collect::<String>();
+    let cohorts = robots.cohort_rows.iter().map(|own| {
+        let cells = [separated(own.sums.clients), safe(&own.pattern)];
+        row(&costs(&own.sums, cells), &value(&own.value.bytes()))
+    });
+    let cohorts =
+        head(&[requests, bytes, errors, "clients", "paths"]) + &cohorts.collect::<String>();
+    let counts = format!("{} of {}", separated(robots.cohorts), robot_sums(&robots.cohort_clients));
+    let remark = |remark: String| format!("<p class=\"dim\">{}</p>\n", safe(&remark));
+    section("Like robots", &robot_sums(&robots.clients), &clients)
+        + &section("Cohorts", &counts, &cohorts)
+        + &robot_remarks(robots).into_iter().map(remark).collect::<String>()
 }
 
 /// How the values of each field have changed.
