@@ -123,7 +123,10 @@ impl Fold for RobotCensus {
     }
 
     fn update(&mut self, segment: &Segment) {
-        let Some(clients) = segment.text(Field::Client.column()) else { return };
+        let Some(clients) = segment.text(Field::Client.column()) else {
+            self.unattributed += self.filter.select(segment).len() as u64;
+            return;
+        };
         let column = |field: Field| segment.text(field.column());
         let [paths, statuses, referers, agents] =
             [Field::Path, Field::Status, Field::Referer, Field::UserAgent].map(column);

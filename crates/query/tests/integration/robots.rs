@@ -116,7 +116,7 @@ const MADE: &str = "$remote_addr [$time_iso8601] \"$request\" $status $body_byte
 /// Reads blocks of some bytes, folds every `folds`-th one apart, and merges in the reverse order.
 fn census(format: &str, log: &[u8], block_bytes: usize, folds: usize) -> (Values, RobotCensus) {
     let known = format_by_name(format);
-    let format = known.unwrap_or_else(|| Arc::new(Format::parse(format).expect("a format")));
+    let format = Arc::new(known.unwrap_or_else(|| Format::parse(format).expect("a format")));
     let mut values = Values::new(1 << 26);
     let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
     let blank = robot_census(&all_records(), &values).expect("a valid query");
