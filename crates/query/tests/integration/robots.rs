@@ -143,13 +143,16 @@ fn declares(agent: &[u8]) -> bool {
     agent.ends_with(b"bot")
 }
 
+/// Clients, requests, bytes, errors, and others of a cohort.
+type Sums = (u64, u64, u64, u64, u64);
+
 /// What the rule of docs/crawlers.md says of each client that is no member of a cohort, and the cohorts.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Naive {
     single: BTreeMap<String, Vec<RobotReason>>,
     declared: usize,
-    /// Agent and pattern; clients, requests, bytes, errors, and others.
-    cohorts: BTreeMap<(String, String), (u64, u64, u64, u64, u64)>,
+    /// By agent and pattern.
+    cohorts: BTreeMap<(String, String), Sums>,
 }
 
 fn reasons(own: &[Request], all: &[Request]) -> Vec<RobotReason> {
