@@ -51,10 +51,12 @@ export function frame(define) {
     const button = await row(page, "protocol", "HTTP/1.0");
     await button.evaluate((one) => one.scrollIntoView({ block: "center" }));
     const before = await page.evaluate(() => scrollY);
+    // Firefox rounds the place to a pixel of the screen when something above changes.
+    const isAt = (place) => page.evaluate((place) => Math.abs(scrollY - place) < 1, place);
     assert.ok(before > 300, `${before}`);
     await button.click();
     await chips(page, 1);
-    assert.equal(await page.evaluate(() => scrollY), before);
+    assert.ok(await isAt(before), "it scrolled");
     const { matches, box } = await page.evaluate(() => {
       const one = document.querySelector('[data-testid="matches"]');
       return { matches: one.textContent, box: one.getBoundingClientRect().top };
@@ -63,7 +65,7 @@ export function frame(define) {
     assert.ok(box > 0 && box < 60, `the number of matches is at ${box}`);
     await page.keyboard.press("Escape");
     await chips(page, 0);
-    assert.equal(await page.evaluate(() => scrollY), before);
+    assert.ok(await isAt(before), "it scrolled");
   });
 
   define(

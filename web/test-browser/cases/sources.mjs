@@ -115,7 +115,9 @@ export function sources(define, shared) {
         JSON.stringify(ends),
       );
       for (const end of ends) assert.ok(end.isSeen, JSON.stringify(end));
+      await page.keyboard.press("Escape");
       await page.click(`.figure:has(${byId("total-unparsed")}) button`);
+      await page.waitForSelector(byId("samples"));
       const listed = await page.$$eval(`${byId("samples")} .detected`, (all) =>
         all.map((one) => one.textContent),
       );

@@ -24,7 +24,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 ///
 /// # Limits
 ///
-/// The rules are in [`runs`]. A version number such as `v4.0.1.7` is an address too, by its form.
+/// A version number such as `v4.0.1.7` is an address too, by its form.
 /// Addresses in other forms, such as `ip-192-0-2-77.example` or hexadecimal ones, are not recognised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AddressMask {
