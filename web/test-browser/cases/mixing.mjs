@@ -52,7 +52,10 @@ async function opened(world) {
 }
 
 async function chooseKind(page, kind) {
-  await page.click(`${byId("kind")}[data-kind="${kind}"]`);
+  const button = await page.$(`${byId("kind")}[data-kind="${kind}"]`);
+  // It may be under the pinned bar, where a person would scroll too.
+  await button.evaluate((one) => one.scrollIntoView({ block: "center" }));
+  await button.click();
   await isChosen(page, kind);
 }
 
