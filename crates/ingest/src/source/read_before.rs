@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weir_store::{StoredPlace, checksum};
@@ -38,7 +38,7 @@ impl KnownTexts {
         places.sort_by_key(|restored| restored.place.position);
         let mut by_set: HashMap<PathBuf, Vec<RestoredPlace>> = HashMap::new();
         for restored in places {
-            by_set.entry(rotated_set(&path_of(&restored.place))).or_default().push(restored);
+            by_set.entry(set_of(&path_of(&restored.place))).or_default().push(restored);
         }
         Self(by_set)
     }
@@ -47,7 +47,7 @@ impl KnownTexts {
     /// it begins like one of them, it is unpacked up to where that was read.
     pub(super) fn part_of(&self, input: &Input) -> ReadBefore {
         let Input::File(path) = input else { return ReadBefore::Nothing };
-        let Some(places) = self.0.get(&rotated_set(path)) else { return ReadBefore::Nothing };
+        let Some(places) = self.0.get(&set_of(path)) else { return ReadBefore::Nothing };
         let mut found = ReadBefore::Nothing;
         // Whoever reads the file reports its errors.
         input.read(&mut |text| {
@@ -58,6 +58,11 @@ impl KnownTexts {
         });
         found
     }
+}
+
+/// The rotated set of a file, which may have been named from another folder before.
+fn set_of(path: &Path) -> PathBuf {
+    rotated_set(&std::path::absolute(path).unwrap_or_else(|_| path.into()))
 }
 
 /// Compares a text with places in the order of their positions.
