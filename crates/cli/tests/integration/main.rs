@@ -82,6 +82,8 @@ mod shells;
 mod sockets;
 #[cfg(target_os = "linux")]
 mod state;
+#[cfg(target_os = "linux")]
+mod state_folder;
 mod stop;
 mod stopped;
 mod streams;
