@@ -87,7 +87,7 @@ fn followed(log: &Path, state: &Path, lines: u64) -> (Served, Value) {
 }
 
 /// Waits until the state has what was read.
-fn wait_for_state(state: &Path) {
+pub(crate) fn wait_for_state(state: &Path) {
     let size = || fs::metadata(state.join("data.weir")).map(|file| file.len()).unwrap_or(0);
     let mut before = size();
     loop {

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use flate2::write::GzEncoder;
 use serde_json::Value;
 
+use crate::state::wait_for_state;
 use crate::support::{Folder, Served, page, report, text, weir};
 
 /// A step of a test fails after this time. It allows for a slow and busy machine.
@@ -132,20 +133,6 @@ impl Logs {
             thread::sleep(Duration::from_millis(20));
         }
     }
-
-    /// Waits until the state has what was read.
-    fn wait_for_state(&self) {
-        let data = self.folder.path("state/data.weir");
-        let size = || fs::metadata(&data).map(|file| file.len()).unwrap_or(0);
-        let mut before = size();
-        loop {
-            thread::sleep(Duration::from_millis(400));
-            match size() {
-                now if now == before => return,
-                now => before = now,
-            }
-        }
-    }
 }
 
 fn open(path: &Path) -> File {
@@ -159,7 +146,7 @@ fn killed_after(logs: &mut Logs, change: impl FnOnce(&mut Logs)) {
     change(logs);
     logs.wait(&address);
     thread::sleep(SEARCH);
-    logs.wait_for_state();
+    wait_for_state(&logs.folder.path("state"));
     drop(served);
 }
 
@@ -267,7 +254,7 @@ fn a_folder_is_exact_after_kills_and_rotations_at_random_moments() {
         logs.write(1 + next(200));
         if kill % 3 == 0 {
             let (served, _) = logs.follow();
-            logs.wait_for_state();
+            wait_for_state(&logs.folder.path("state"));
             drop(served);
             may_rotate = true;
         }
