@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
-import { byId, choose, drop, settled, until } from "../support/page.mjs";
+import { byId, choose, clickAtOnce, drop, settled, until } from "../support/page.mjs";
 import { fixture, generate, rules } from "../support/weir.mjs";
 import { answered, ruleOf, textOf, tryRule } from "./trying.mjs";
 
@@ -147,14 +147,16 @@ export function replaying(define) {
       await page.goto(server.url);
       await choose(page, log);
       await settled(page);
+      const cancelled = clickAtOnce(page, byId("lines-again-cancel"));
       await dropJail(page);
-      await page.waitForSelector(byId("lines-again-cancel")).then((button) => button.click());
+      await cancelled;
       await refused(page, "was cancelled");
       await page.click(byId("rule-try"));
       await showsJail(page, expected);
       // A newer rule replaces the replay at once.
+      const again = page.waitForSelector(byId("lines-again"));
       await page.click(byId("rule-try"));
-      await page.waitForSelector(byId("lines-again"));
+      await again;
       await tryRule(page, ruleOf(10));
       await until(page, () => document.querySelector('[data-testid="limit-line"]') !== null);
       assert.equal(await page.$(byId("lines-again")), null);
