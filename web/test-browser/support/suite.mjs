@@ -32,6 +32,7 @@ import { sources } from "../cases/sources.mjs";
 import { tripping } from "../cases/tripping.mjs";
 import { trying } from "../cases/trying.mjs";
 import { launchForTests } from "./browser.mjs";
+import { slowCommands } from "./slowTest.mjs";
 import { generate } from "./weir.mjs";
 import { World } from "./world.mjs";
 
@@ -85,6 +86,7 @@ export function part(name) {
 /**
  * Runs cases. `WEIR_SHOTS=DIR` saves a screenshot of each failed case. `WEIR_SLOW_FRAMES=150` draws
  * each frame that many milliseconds late, which shows a case that reads too early.
+ * `WEIR_SLOW_TEST=50` delays each command to the browser, which shows a case that acts too late.
  */
 function suite(browserName, all) {
   describe(browserName, () => {
@@ -92,6 +94,7 @@ function suite(browserName, all) {
     let folder;
     const shared = { browserName };
     before(async () => {
+      slowCommands();
       driven = await launchForTests(browserName);
       if (!all.includes(growing)) return;
       folder = await mkdtemp(join(tmpdir(), "weir-large-"));
