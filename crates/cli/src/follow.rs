@@ -31,6 +31,8 @@ pub(crate) struct Followed {
     files_max: usize,
     /// Paths of which was said why they cannot be read.
     told: HashSet<PathBuf>,
+    /// The number of files of which was said that they are not followed.
+    told_left_out: usize,
 }
 
 impl Followed {
@@ -45,6 +47,7 @@ impl Followed {
             named: HashSet::new(),
             files_max,
             told: HashSet::new(),
+            told_left_out: 0,
         };
         for input in named {
             match &input {
@@ -65,6 +68,7 @@ impl Followed {
         let name = safe(&input.name());
         let (files, others) = set.newest_files(Follower::paths_max(self.files_max));
         if others > 0 {
+            self.told_left_out += others;
             say(format_args!(
                 "{name}: of its files, the {} that were written last are read and followed, and {} are not; \
                  `ulimit -n` and --memory raise the limit",
@@ -117,7 +121,8 @@ impl Followed {
             let options = FollowOptions::new()
                 .with_sets(self.sets, self.named)
                 .with_files_max(self.files_max)
-                .with_told(self.told);
+                .with_told(self.told)
+                .with_told_left_out(self.told_left_out);
             let follower = Follower::with(pipeline, &paths, format, options);
             let report = |faults| say_all(&complaints(faults));
             let mut complaints =

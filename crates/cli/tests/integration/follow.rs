@@ -148,6 +148,9 @@ fn the_page_answers_when_there_are_more_files_than_descriptors() {
         append(&logs.join(format!("site{number}x.log")), &lines(0, 1));
     }
     service.wait(|report| report["lines"].as_u64() > Some(0));
+    // The search for new files does not say it again.
+    let said = service.said();
+    assert!(!said.contains(", nor are "), "{said}");
 }
 
 /// A control group of version 1 or 2, in which a service runs.

@@ -19,6 +19,8 @@ pub struct FollowOptions {
     pub(super) files_max: usize,
     /// Paths of which was said why they cannot be read.
     pub(super) told: HashSet<PathBuf>,
+    /// The number of files of which was said that they are not followed.
+    pub(super) told_left_out: usize,
 }
 
 impl FollowOptions {
@@ -31,6 +33,7 @@ impl FollowOptions {
             named: HashSet::new(),
             files_max: usize::MAX,
             told: HashSet::new(),
+            told_left_out: 0,
         }
     }
 
@@ -60,6 +63,13 @@ impl FollowOptions {
     /// Reports no errors about these paths, because they were reported before.
     pub fn with_told(mut self, told: HashSet<PathBuf>) -> Self {
         self.told = told;
+        self
+    }
+
+    /// Says that files of the sets are not followed only if they are many more than this number, of
+    /// which it was said before.
+    pub fn with_told_left_out(mut self, told_left_out: usize) -> Self {
+        self.told_left_out = told_left_out;
         self
     }
 

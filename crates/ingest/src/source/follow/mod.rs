@@ -107,12 +107,12 @@ impl Follower {
         format: &FormatChoice,
         options: FollowOptions,
     ) -> Self {
-        let FollowOptions { clock, watcher, sets, named, files_max, told } = options;
+        let FollowOptions { clock, watcher, sets, named, files_max, told, told_left_out } = options;
         let mut follower = Self {
             paths: BTreeMap::new(),
             next_number: 0,
             format: format.clone(),
-            newcomers: Newcomers::new(sets, named),
+            newcomers: Newcomers::new(sets, named, told_left_out),
             numbers: HashMap::new(),
             sets: HashMap::new(),
             shared: Shared::new(clock, watcher),

@@ -51,13 +51,13 @@ pub(super) struct Newcomers {
 type Leavers = VecDeque<(SystemTime, PathNumber)>;
 
 impl Newcomers {
-    pub(super) fn new(sets: Vec<FileSet>, named: HashSet<PathBuf>) -> Self {
+    pub(super) fn new(sets: Vec<FileSet>, named: HashSet<PathBuf>, told_left_out: usize) -> Self {
         Self {
             discovery: Discovery::new(sets),
             named,
             notes: Vec::new(),
             next_message: Duration::ZERO,
-            told_left_out: 0,
+            told_left_out,
             taken: 0,
         }
     }
