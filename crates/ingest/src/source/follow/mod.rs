@@ -142,7 +142,10 @@ impl Follower {
             self.add(intake, path, &mut siblings);
         }
         for path in others {
-            if !self.newcomers.finds(path) || !self.has_all(path) {
+            // A copy may have been made while no process ran.
+            let may_be_copy = !sources.is_empty();
+            let is_known = |it: &mut Self| it.has_all(path) || may_be_copy && it.is_copy(path);
+            if !self.newcomers.finds(path) || !is_known(self) {
                 self.add(intake, path, &mut siblings);
             }
         }

@@ -150,6 +150,45 @@ fn what_a_copy_has_that_was_made_while_no_process_ran_is_read() {
 }
 
 #[test]
+fn of_two_copies_that_were_made_while_no_process_ran_the_longer_one_is_read() {
+    for (first, second) in [("access.log.1", "access.log.2"), ("access.log.2", "access.log.1")] {
+        let mut kept = KeptFolder::new("copied-twice");
+        kept.folder.append("access.log", 30);
+        kept.read_all();
+        let mut kept = kept.restart(|folder| {
+            folder.append("access.log", 2);
+            fs::copy(folder.at("access.log"), folder.at(first)).expect("a copy");
+            folder.append("access.log", 3);
+            fs::copy(folder.at("access.log"), folder.at(second)).expect("a copy");
+            truncate(folder, "access.log");
+            folder.append("access.log", 40);
+        });
+        kept.folder.append("access.log", 1);
+        let sources = kept.end();
+        assert_eq!(count(&sources, "access.log"), [76], "{sources:?}");
+        assert_eq!(sources.len(), 1, "{sources:?}");
+    }
+}
+
+#[test]
+fn a_copy_that_was_made_while_no_process_ran_of_a_log_that_goes_on_is_known() {
+    for copied in [0, 2] {
+        let mut kept = KeptFolder::new("copied-aside");
+        kept.folder.append("access.log", 30);
+        kept.read_all();
+        let mut kept = kept.restart(|folder| {
+            folder.append("access.log", copied);
+            fs::copy(folder.at("access.log"), folder.at("access.log.1")).expect("a copy");
+            folder.append("access.log", 4);
+        });
+        kept.folder.append("access.log", 1);
+        let sources = kept.end();
+        assert_eq!(count(&sources, "access.log"), [35 + copied], "{sources:?}");
+        assert_eq!(sources.len(), 1, "{sources:?}");
+    }
+}
+
+#[test]
 fn a_copy_that_was_made_while_it_was_followed_is_known() {
     for is_seen in [false, true] {
         let mut kept = KeptFolder::new("copied-up");
