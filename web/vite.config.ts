@@ -10,26 +10,60 @@ const folderOf = (name: string) => (name === "admin" ? "admin" : "assets");
 /** The chunk that both pages share. */
 const SHARED = "frame";
 
-/** Loads the shared chunk beside the script that imports it, and not after it. */
-const preloadShared: Plugin = {
-  name: "preload-shared",
+/** The chunk of what the page of the traffic needs at once. What it loads later is apart. */
+const FIRST = "page";
+
+/** Where the scripts of the two pages begin. */
+const STARTS = { app: "/src/main.tsx", admin: "/src/admin/main.tsx" };
+
+/** Loads the chunks of a page beside the script that imports them, and not after it. */
+const preloadChunks: Plugin = {
+  name: "preload-chunks",
   transformIndexHtml: {
     order: "post",
-    handler: () => [
-      {
+    handler: (_, { path }) =>
+      (path.includes("admin") ? [SHARED] : [SHARED, FIRST]).map((name) => ({
         tag: "link",
-        attrs: { rel: "modulepreload", href: `/assets/${SHARED}.js` },
-        injectTo: "head",
-      },
-    ],
+        attrs: { rel: "modulepreload", href: `/assets/${name}.js` },
+        injectTo: "head" as const,
+      })),
   },
 };
+
+type ModuleInfoOf = (id: string) => { importedIds: readonly string[] } | null;
+
+/** The modules that a page needs at once: those that are imported from its start, step by step. */
+function neededBy(start: string, infoOf: ModuleInfoOf): Set<string> {
+  const found = new Set<string>();
+  const waiting = [start];
+  for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+    if (found.has(id)) continue;
+    found.add(id);
+    waiting.push(...(infoOf(id)?.importedIds ?? []));
+  }
+  return found;
+}
+
+/**
+ * The chunk of a module. Without this the chunks would depend on which of the parts that are loaded
+ * later share a module.
+ */
+function chunkOf(id: string, graph: { getModuleInfo: ModuleInfoOf }): string | null {
+  const infoOf: ModuleInfoOf = (module) => graph.getModuleInfo(module);
+  const root = import.meta.dirname;
+  const isFirst = neededBy(root + STARTS.app, infoOf).has(id);
+  const isAdmin = neededBy(root + STARTS.admin, infoOf).has(id);
+  // A later part may share a script with the other page, but not its style sheets.
+  const isOwn = id.startsWith(`${root}/src/admin/`) || id.endsWith(".css");
+  if (isAdmin && (isFirst || !isOwn)) return SHARED;
+  return isFirst && id !== root + STARTS.app ? FIRST : null;
+}
 
 // The build is embedded in the binary and compared byte for byte with a fresh one, so
 // its file names are fixed and nothing in it depends on the machine.
 export default defineConfig({
   base: "/",
-  plugins: [preloadShared],
+  plugins: [preloadChunks],
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
     outDir: "dist",
@@ -46,6 +80,7 @@ export default defineConfig({
       output: {
         entryFileNames: ({ name }) => `${folderOf(name)}/${name}.js`,
         chunkFileNames: "assets/[name].js",
+        codeSplitting: { groups: [{ name: chunkOf, debugName: "needed at once" }] },
         assetFileNames: ({ names }) =>
           `${folderOf((names[0] ?? "").split(".")[0] ?? "")}/[name][extname]`,
       },

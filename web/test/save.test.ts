@@ -5,13 +5,26 @@ import { exportCommand, reportCommand } from "../src/lines/command";
 import { LineReader } from "../src/lines/reader";
 import { fileName } from "../src/save/fileName";
 import { LINES_MAX, LineSaver } from "../src/save/lines";
-import { curlCommand, rowsAddress } from "../src/save/rows";
+import { curlCommand, reportAddress, rowsAddress } from "../src/save/rows";
+import { scopeText } from "../src/save/scope";
 import { SvgSurface } from "../src/save/svg";
 import { itemAfter } from "../src/save/useMenu";
 import { DEFAULT_QUESTION } from "../src/state/state";
 
 const source = (name: string) => ({ name });
 const NO_FILTER = { clauses: [], conditions: [] };
+
+test("the scope of a link says who can open it, and for how long", () => {
+  const text = (host: string, needsToken = false, isKept = true) =>
+    scopeText({ host, needsToken, isKept });
+  for (const host of ["127.0.0.1:7878", "localhost", "[::1]:80", "127.1.2.3"])
+    expect(text(host)).toBe("opens on this machine only");
+  expect(text("127.0.0.1.example:80")).toBe("opens for whoever reaches 127.0.0.1.example:80");
+  expect(text("logs.example", true, false)).toBe(
+    "opens for whoever reaches logs.example and has the token, which is not in it, as long as " +
+      "this data set is kept",
+  );
+});
 
 describe("names of files", () => {
   test("are harmless, whatever the name of the log", () => {
@@ -65,9 +78,17 @@ describe("the address of rows", () => {
     ]);
   });
 
+  test("of a report has what the page shows", () => {
+    const question = { ...DEFAULT_QUESTION, conditions: ["bytes>1MB"], stack: "method", top: 50 };
+    expect(reportAddress("s1", question, "request")).toBe(
+      "/api/sessions/s1/report?format=html&kind=request&stack=method&top=50&where=bytes%3E1MB",
+    );
+  });
+
   test("is missing if the filter is too long for it", () => {
     const question = { ...DEFAULT_QUESTION, conditions: ["x".repeat(9_000)] };
     expect(rowsAddress("s1", question, "request", "csv")).toBeNull();
+    expect(reportAddress("s1", question, "request")).toBeNull();
   });
 });
 

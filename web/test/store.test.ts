@@ -194,6 +194,7 @@ describe("the slices of the state", () => {
     lines: NO_LISTS,
     story: NO_STORY,
     save: NOTHING_SAVED,
+    help: false,
     tab: "overview",
   };
 

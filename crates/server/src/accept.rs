@@ -8,15 +8,19 @@ use crate::export_form::Form;
 use crate::refusal::Refusal;
 
 /// The media type of reports.
-const JSON: &str = "application/json";
+pub(crate) const JSON: &str = "application/json";
+
+/// The media type of reports for people.
+pub(crate) const HTML: &str = "text/html; charset=utf-8";
 
 /// The weight of a media range without one, in thousandths.
 const WEIGHT_MAX: u16 = 1_000;
 
-/// Checks that the client accepts JSON.
-pub(crate) fn check_json(headers: &HeaderMap) -> Result<(), Refusal> {
-    match Accepted::read(headers).weight(JSON) {
-        0 => Err(Refusal::NotAcceptable(JSON.to_owned())),
+/// Checks that the client accepts a media type, whose parameters are not compared.
+pub(crate) fn check(headers: &HeaderMap, media_type: &str) -> Result<(), Refusal> {
+    let name = media_type.split(';').next().unwrap_or_default();
+    match Accepted::read(headers).weight(name) {
+        0 => Err(Refusal::NotAcceptable(name.to_owned())),
         _ => Ok(()),
     }
 }
@@ -92,7 +96,7 @@ mod tests {
     use hyper::header::{ACCEPT, HeaderValue};
     use weir_query::ExportFormat;
 
-    use super::{check_json, choose_form};
+    use super::{HTML, JSON, check, choose_form};
     use crate::export_form::Form;
 
     const CSV: Form = Form::Fields(ExportFormat::Csv);
@@ -105,6 +109,17 @@ mod tests {
             headers.append(ACCEPT, HeaderValue::from_str(line).unwrap());
         }
         headers
+    }
+
+    #[test]
+    fn a_page_is_sent_to_browsers() {
+        for (line, is_accepted) in [
+            ("text/html,application/xhtml+xml,*/*;q=0.8", true),
+            ("*/*", true),
+            ("application/json", false),
+        ] {
+            assert_eq!(check(&headers(&[line]), HTML).is_ok(), is_accepted, "{line}");
+        }
     }
 
     #[test]
@@ -122,7 +137,7 @@ mod tests {
             (&["application/json;q=2"], true),
             (&["text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2"], true),
         ] {
-            assert_eq!(check_json(&headers(lines)).is_ok(), is_accepted, "{lines:?}");
+            assert_eq!(check(&headers(lines), JSON).is_ok(), is_accepted, "{lines:?}");
         }
     }
 

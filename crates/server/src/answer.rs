@@ -10,6 +10,7 @@ use weir_query::{Evaluator, Now, ParsedQuery, WrittenQuery, log_zone};
 use weir_sync::Lock;
 use weir_view::{Query, ReportSource};
 
+use crate::options::HtmlReport;
 use crate::refusal::Refusal;
 use crate::session::Session;
 use crate::turns::{CancelOnDrop, Effort};
@@ -28,8 +29,8 @@ pub(crate) fn check(query: &WrittenQuery, data: &DataSet) -> Result<ParsedQuery,
     Ok(query.check(&values, &|| log_zone(&values))?)
 }
 
-/// Computes the report of all current records of a data set, as JSON. Dropping the future cancels
-/// the work.
+/// Computes the report of all current records of a data set, as JSON or as `html` writes it. Dropping
+/// the future cancels the work.
 ///
 /// # Errors
 /// Fails if the query is not valid for this data, if its periods cannot be compared, or if the
@@ -38,6 +39,7 @@ pub(crate) async fn report(
     session: &Arc<Session>,
     data: Arc<DataSet>,
     query: &Query,
+    html: Option<HtmlReport>,
 ) -> Result<Bytes, Refusal> {
     let query = WrittenQuery::parse(query, Now::read())?;
     let (jobs, memory) = (session.jobs(), session.view_memory().clone());
@@ -53,7 +55,7 @@ pub(crate) async fn report(
         let room = Lock::new(Some(room));
         let (query, data) = (query.clone(), data.clone());
         let work = move |should_stop: &AtomicBool| {
-            let text = report_text(&query, &data, jobs, should_stop).transpose()?;
+            let text = report_text(&query, &data, jobs, html, should_stop).transpose()?;
             // The work ends with the first text, so there is still room.
             let room = room.lock().take().ok_or(Refusal::Busy);
             Some(text.and_then(|text| Ok(room?.keep(text))))
@@ -74,6 +76,7 @@ fn report_text(
     query: &WrittenQuery,
     data: &Arc<DataSet>,
     jobs: usize,
+    html: Option<HtmlReport>,
     should_stop: &AtomicBool,
 ) -> Result<Option<String>, Refusal> {
     let query = check(query, data)?;
@@ -91,5 +94,8 @@ fn report_text(
     let is_complete = |source: &SourceSnapshot| source.end == Some(SourceEnd::Done);
     let sources = answer.sources.iter();
     report.sources = sources.map(|source| ReportSource::of(source, is_complete(source))).collect();
-    Ok(Some(weir_view::to_json(&report).map_err(Refusal::internal)? + "\n"))
+    Ok(Some(match html {
+        Some(html) => html(&report, &answer.sources),
+        None => weir_view::to_json(&report).map_err(Refusal::internal)? + "\n",
+    }))
 }

@@ -64,7 +64,7 @@ pub use captures::{PageCaptures, UploadCaptures};
 pub use data_set_name::{DataSetName, InvalidName};
 pub use hub::SessionHandle;
 pub use line_texts::add_line_texts;
-pub use options::{Remedies, ServerOptions, StartError};
+pub use options::{HtmlReport, Remedies, ServerOptions, StartError};
 pub use page::{asset, html_page};
 pub use query_string::parameters as query_parameters;
 pub use refusal::Refusal;

@@ -3,10 +3,13 @@
 use std::fmt;
 use std::time::Duration;
 
-use weir_ingest::{AllowedMemory, FormatChoice, PipelineOptions, Retention, TotalMemory};
+use weir_ingest::{
+    AllowedMemory, FormatChoice, PipelineOptions, Retention, SourceSnapshot, TotalMemory,
+};
 use weir_net::socket::{Address, BindError, BindOptions};
 use weir_net::{PublicUrl, ServeOptions};
 use weir_query::UnknownZone;
+use weir_view::Report;
 
 use crate::access_token::AccessToken;
 
@@ -66,9 +69,15 @@ pub struct ServerOptions {
     /// has ended, and after each view that is made while others wait for room. Default: does
     /// nothing.
     pub return_memory: fn(),
+    /// Writes a report as one HTML page. Without it, reports are only served as JSON. Default: none.
+    pub html_report: Option<HtmlReport>,
     /// Whether to serve the addresses that measure the speed of uploads. Default: false.
     pub bench: bool,
 }
+
+/// Writes a report on sources as one HTML page that needs no other file. All text of the log in it is
+/// escaped.
+pub type HtmlReport = fn(&Report, &[SourceSnapshot]) -> String;
 
 /// Sentences appended to the notes on a report's limits. Only the program that runs the server
 /// knows the names of its options; by default they name none.
@@ -117,6 +126,7 @@ impl Default for ServerOptions {
             connections_max: ServeOptions::default().connections_max,
             remedies: Remedies::default(),
             return_memory: || {},
+            html_report: None,
             bench: false,
         }
     }

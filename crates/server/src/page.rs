@@ -17,8 +17,11 @@ static ASSETS: Assets = Assets::new(&[
     Asset::script("/assets/app.js", include_bytes!("../../../web/dist/assets/app.js")),
     Asset::script("/assets/frame.js", include_bytes!("../../../web/dist/assets/frame.js")),
     Asset::script("/assets/bench.js", include_bytes!("../../../web/dist/assets/bench.js")),
+    Asset::script("/assets/help.js", include_bytes!("../../../web/dist/assets/help.js")),
+    Asset::script("/assets/menus.js", include_bytes!("../../../web/dist/assets/menus.js")),
+    Asset::script("/assets/page.js", include_bytes!("../../../web/dist/assets/page.js")),
     Asset::script(ENTER, include_bytes!("../../../web/dist/assets/enter.js")),
-    Asset::style("/assets/app.css", include_bytes!("../../../web/dist/assets/app.css")),
+    Asset::style("/assets/page.css", include_bytes!("../../../web/dist/assets/page.css")),
     Asset::style("/assets/frame.css", include_bytes!("../../../web/dist/assets/frame.css")),
     Asset {
         path: "/favicon.svg",
@@ -30,15 +33,26 @@ static ASSETS: Assets = Assets::new(&[
 /// The path of the page on which logs are dropped, also if the program serves a data set at `/`.
 pub(crate) const NEW: &str = "/new";
 
-/// Returns the page, with the address of the pages of `--admin` and the name of the data set that the
-/// program serves, if there are any.
+/// What the page is told about the server that it came from.
+#[derive(Debug, Default)]
+pub(crate) struct Surroundings<'a> {
+    /// The address of the pages of `--admin`.
+    pub(crate) admin: Option<&'a str>,
+    /// The name of the data set that the program serves.
+    pub(crate) served: Option<&'a str>,
+    /// Whether the server asks for a token, which an address of the page does not have.
+    pub(crate) needs_token: bool,
+}
+
+/// Returns the page.
 pub(crate) fn index(
     status: StatusCode,
-    admin: Option<&str>,
-    served: Option<&str>,
+    Surroundings { admin, served, needs_token }: Surroundings<'_>,
 ) -> Response<Body> {
     let admin = admin.map(|address| ("weir-admin", address));
-    html_page(status, INDEX, admin.into_iter().chain(served.map(|name| ("weir-served", name))))
+    let served = served.map(|name| ("weir-served", name));
+    let token = needs_token.then_some(("weir-token", "required"));
+    html_page(status, INDEX, admin.into_iter().chain(served).chain(token))
 }
 
 /// Returns an HTML page whose head has these names and values, such as the address of a neighbour for
@@ -72,7 +86,7 @@ mod tests {
     use http_body_util::BodyExt;
     use hyper::StatusCode;
 
-    use super::ASSETS;
+    use super::{ASSETS, Surroundings};
 
     fn files(folder: &Path, base: &Path, names: &mut Vec<String>) {
         for entry in std::fs::read_dir(folder).expect("web/dist is committed") {
@@ -115,12 +129,17 @@ mod tests {
     #[tokio::test]
     async fn the_address_of_a_neighbour_is_in_the_head() {
         let address = "http://127.0.0.1:1/?a=\"&b";
-        let page = super::index(StatusCode::OK, Some(address), Some("web1")).into_body();
+        let around = Surroundings { admin: Some(address), served: Some("web1"), needs_token: true };
+        let page = super::index(StatusCode::OK, around).into_body();
         let page = page.collect().await.expect("a body").to_bytes();
         let (head, _) =
             std::str::from_utf8(&page).expect("text").split_once("<body>").expect("a body");
         let meta = "<meta name=\"weir-admin\" content=\"http://127.0.0.1:1/?a=&quot;&amp;b\" />";
         assert!(head.contains(meta), "{head}");
         assert!(head.contains("<meta name=\"weir-served\" content=\"web1\" />"), "{head}");
+        assert!(head.contains("<meta name=\"weir-token\" content=\"required\" />"), "{head}");
+        let page = super::index(StatusCode::OK, Surroundings::default()).into_body();
+        let page = page.collect().await.expect("a body").to_bytes();
+        assert_eq!(page, super::INDEX.as_bytes(), "there is nothing to tell");
     }
 }

@@ -9,11 +9,19 @@ use crate::refusal::Refusal;
 /// The maximum number of rows in a top list.
 pub(crate) const TOP_MAX: u32 = 10_000;
 
-/// Reads a query from `where=CONDITION` (any number of times), `top=N`, `zone=NAME`,
-/// `stack=FIELD`, `buckets=N`, `kind=KIND`, `group=FIELD`, `measures=NAME,NAME`, `sort=NAME`, `min=N`
-/// and `compare=SINCE/UNTIL`.
-pub(crate) fn query(text: Option<&str>) -> Result<Query, Refusal> {
-    let mut query = Query::default();
+/// The parameters of a report.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct ReportParameters {
+    pub(crate) query: Query,
+    /// Whether it is written for people, and not as JSON.
+    pub(crate) is_html: bool,
+}
+
+/// Reads the parameters of a report: `where=CONDITION` (any number of times), `top=N`, `zone=NAME`,
+/// `stack=FIELD`, `buckets=N`, `kind=KIND`, `group=FIELD`, `measures=NAME,NAME`, `sort=NAME`, `min=N`,
+/// `compare=SINCE/UNTIL` and `format=json` or `format=html`.
+pub(crate) fn report(text: Option<&str>) -> Result<ReportParameters, Refusal> {
+    let ReportParameters { mut query, mut is_html } = ReportParameters::default();
     for (name, value) in checked_parameters(text)? {
         match name.as_str() {
             "top" => query.top = number(&name, &value)?.min(TOP_MAX),
@@ -24,16 +32,28 @@ pub(crate) fn query(text: Option<&str>) -> Result<Query, Refusal> {
             "sort" => query.sort = Some(value),
             "min" => query.min = number(&name, &value)?.into(),
             "compare" => query.compare = Some(period(&value)),
+            "format" => is_html = report_format(&value)?,
             _ if select(&mut query, &name, &value)? => {}
             _ => {
                 return Err(Refusal::BadRequest(format!(
                     "`{name}` is not a valid parameter; use where, top, zone, stack, buckets, \
-                     kind, group, measures, sort, min or compare"
+                     kind, group, measures, sort, min, compare or format"
                 )));
             }
         }
     }
-    Ok(query)
+    Ok(ReportParameters { query, is_html })
+}
+
+/// Returns whether the format is HTML.
+fn report_format(name: &str) -> Result<bool, Refusal> {
+    match name {
+        "json" => Ok(false),
+        "html" => Ok(true),
+        _ => Err(Refusal::BadRequest(format!(
+            "`{name}` is not a valid format of a report; write json or html"
+        ))),
+    }
 }
 
 /// The parameters of an export.
@@ -46,7 +66,7 @@ pub(crate) struct ExportParameters {
 }
 
 /// Reads the parameters of an export: `format=NAME` ([`Form::name`]) and `columns=NAME,NAME`, which
-/// may be missing, and those of [`query`] that select records: `where`, `zone` and `kind`.
+/// may be missing, and those of [`report`] that select records: `where`, `zone` and `kind`.
 pub(crate) fn export(text: Option<&str>) -> Result<ExportParameters, Refusal> {
     let mut parameters = ExportParameters::default();
     for (name, value) in checked_parameters(text)? {
@@ -177,8 +197,13 @@ mod tests {
     use weir_query::ExportFormat;
     use weir_view::{Compare, Query, RecordKind};
 
-    use super::{ExportParameters, decode, export, query};
+    use super::{ExportParameters, ReportParameters, decode, export, report};
     use crate::export_form::Form;
+    use crate::refusal::Refusal;
+
+    fn query(text: Option<&str>) -> Result<Query, Refusal> {
+        report(text).map(|read| read.query)
+    }
 
     #[test]
     fn decodes_percent_encoding() {
@@ -208,7 +233,13 @@ mod tests {
         for kind in ["kind=error_log_line", "kind=error-log-line"] {
             assert_eq!(query(Some(kind)), Ok(of_kind.clone()), "{kind}");
         }
+        for (text, is_html) in [("", false), ("format=json", false), ("format=html", true)] {
+            let read = ReportParameters { query: Query::default(), is_html };
+            assert_eq!(report(Some(text)), Ok(read), "{text}");
+        }
         for wrong in [
+            "format=csv",
+            "format=html&format=json",
             "top=x",
             "nothing=1",
             "kind=errors",

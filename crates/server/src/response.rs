@@ -1,8 +1,8 @@
 //! Responses, and the header fields that all of them have.
 
 use hyper::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue,
-    REFERRER_POLICY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+    ALLOW, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName,
+    HeaderValue, REFERRER_POLICY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{Response, StatusCode};
 use weir_net::Body;
@@ -55,6 +55,20 @@ pub(crate) fn content(
 /// Creates a JSON response.
 pub(crate) fn json(status: StatusCode, text: impl Into<bytes::Bytes>) -> Response<Body> {
     content(status, "application/json", text)
+}
+
+/// Turns a response into a file that a browser saves under a name, which has to be harmless.
+pub(crate) fn attached(
+    mut response: Response<Body>,
+    media_type: &'static str,
+    name: &str,
+) -> Result<Response<Body>, Refusal> {
+    let disposition = format!("attachment; filename=\"{name}\"");
+    let disposition = HeaderValue::from_str(&disposition).map_err(Refusal::internal)?;
+    let fields = response.headers_mut();
+    fields.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    fields.insert(CONTENT_DISPOSITION, disposition);
+    Ok(response)
 }
 
 /// Creates a response without a body.

@@ -14,6 +14,8 @@ use crate::captured_request::CapturedRequest;
 use crate::export::RowRequest;
 use crate::file::Purpose;
 use crate::hub::Hub;
+use crate::page::Surroundings;
+use crate::query_string::ReportParameters;
 use crate::refusal::Refusal;
 use crate::session::{Access, Lifetime, Session};
 use crate::{
@@ -193,7 +195,13 @@ fn session_page(
 }
 
 fn index(hub: &Hub, status: StatusCode) -> Response<Body> {
-    page::index(status, hub.admin.get().map(String::as_str), hub.served().as_deref())
+    let served = hub.served();
+    let around = Surroundings {
+        admin: hub.admin.get().map(String::as_str),
+        served: served.as_deref(),
+        needs_token: hub.options.token.is_some(),
+    };
+    page::index(status, around)
 }
 
 async fn report(
@@ -205,15 +213,27 @@ async fn report(
     allow(request, "GET, HEAD")?;
     let session = hub.find(id)?;
     let _user = session.enter(Access::View);
-    let mut query = query_string::query(request.uri().query())?;
-    accept::check_json(request.headers())?;
+    let ReportParameters { mut query, is_html } = query_string::report(request.uri().query())?;
+    let html = match is_html {
+        true => Some(hub.options.html_report.ok_or_else(no_html)?),
+        false => None,
+    };
+    accept::check(request.headers(), if is_html { accept::HTML } else { accept::JSON })?;
     query.zone = query.zone.or_else(|| session.zone().cloned());
     let data = session.data()?;
     let text = tokio::select! {
-        text = answer::report(&session, data, &query) => text?,
+        text = answer::report(&session, data.clone(), &query, html) => text?,
         () = gone(client) => return Err(Refusal::ClientGone),
     };
-    Ok(kept_text::respond(session, text, client.clone()))
+    let response = kept_text::respond(session, text, client.clone());
+    match is_html {
+        true => response::attached(response, accept::HTML, &export::report_name(&data, &query)),
+        false => Ok(response),
+    }
+}
+
+fn no_html() -> Refusal {
+    Refusal::BadRequest("this server writes reports as JSON only; leave out `format`".to_owned())
 }
 
 async fn export_rows(

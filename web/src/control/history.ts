@@ -153,6 +153,11 @@ export function currentQuestion(): Question {
   return entry().question ?? questionOf(location.search);
 }
 
+/** Whether the address has the whole question, so that it leads others to the same. */
+export function isInAddress(): boolean {
+  return entry().question === undefined;
+}
+
 /** The number of steps that Back can undo. */
 export function depth(): number {
   return entry().depth ?? 0;

@@ -5,7 +5,7 @@ import type { View } from "../generated/View";
 import { filteredLines } from "../lines/control";
 import { followSession, takeRulesReply } from "../rules/control";
 import { endReplays } from "../rules/lineReplays";
-import { takeSavedLines } from "../save/control";
+import { takeSavedLines } from "../save/reading";
 import { browserHost } from "../socket/host";
 import { RateMeter } from "../socket/rate";
 import { createSession, presenceOf, RefusedError, removeSource } from "../socket/session";

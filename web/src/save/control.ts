@@ -1,16 +1,13 @@
-/** The actions of the menu that saves what is on the screen. */
+/** The actions of the menus that share and save what is on the screen. */
 
-import { effect } from "@preact/signals";
 import { errorLogBlocks } from "../blocks/words";
 import { type Drawing, drawingOf } from "../chart/overlay";
-import { askLines } from "../control/live";
 import { fileOf } from "../control/uploads";
 import { plural, share } from "../format/number";
 import { visible } from "../format/text";
 import type { Report } from "../generated/Report";
 import type { Source } from "../generated/Source";
 import { exportCommand, grepCommand, reportCommand } from "../lines/command";
-import { LineReader, type LinesReply } from "../lines/reader";
 import { NOTHING_SAVED, type RowFormat } from "../state/save";
 import { blocks, dispatch, question, save, state } from "../state/store";
 import { copyText } from "../views/copy";
@@ -18,31 +15,17 @@ import { download } from "./download";
 import { fileName } from "./fileName";
 import { LineSaver } from "./lines";
 import { captionOf } from "./picture";
-import { pngOf, svgOf } from "./pictureFile";
+import { type Picture, pngOf, svgOf } from "./pictureFile";
+import { chooseQuestion, reader } from "./reading";
 import { curlCommand, ROW_ENDINGS, rowsAddress } from "./rows";
 
-/** The number of the panel on the connection that reads the lines. */
-const LINE_PANEL = 4;
+/** Why there is no address of the rows, or of the view. */
+export const TOO_LONG = "the filter is too long for an address: copy the command";
 
-/** The question whose lines are read. */
-let asked = question.peek();
+const NO_CLIPBOARD = "The browser does not allow to copy";
+const NO_CANVAS = "The browser does not allow to draw the picture";
 
-const reader = new LineReader(LINE_PANEL, (panel, id, from, count) =>
-  askLines(panel, id, asked, from, count),
-);
 const saver = new LineSaver(reader, fileOf);
-
-/** Handles a reply to a question about the lines. */
-export function takeSavedLines(reply: LinesReply): void {
-  reader.take(reply);
-}
-
-/** Gives up reading when the connection breaks: there will be no reply. Called once. */
-export function followSaving(): void {
-  effect(() => {
-    if (state.value.connection !== "open") reader.stop();
-  });
-}
 
 /** Finds out what can be saved of the question on the screen. */
 export async function probeLines(): Promise<void> {
@@ -50,14 +33,14 @@ export async function probeLines(): Promise<void> {
   const { outcome, probe } = NOTHING_SAVED;
   dispatch({ type: "save", part: { outcome, probe } });
   if (state.peek().connection !== "open") return;
-  asked = question.peek();
+  const asked = chooseQuestion();
   const found = await saver.probe();
   if (asked === question.peek()) dispatch({ type: "save", part: { probe: found } });
 }
 
 /** Saves the lines of the question on the screen. */
 export async function saveLines(): Promise<void> {
-  asked = question.peek();
+  chooseQuestion();
   const name = nameOf("txt");
   tell("Reading the lines…", true);
   const saved = await saver.read((part) => tell(`Reading the lines: ${share(part, 1)}`, true));
@@ -79,15 +62,34 @@ export function pictureOf(report: Report): Drawing | null {
 
 /** Saves the chart. */
 export async function savePicture(report: Report, format: "png" | "svg"): Promise<void> {
-  const drawing = pictureOf(report);
-  if (drawing === null) return;
-  const caption = captionOf(drawing, sources(), question.peek());
-  const picture = { drawing, caption, report };
+  const picture = captioned(report);
+  if (picture === null) return;
   const file = format === "svg" ? svgOf(picture) : await pngOf(picture);
-  if (file === null) return tell("The browser does not allow to draw the picture");
+  if (file === null) return tell(NO_CANVAS);
   const name = nameOf(format);
   download(name, file);
   tell(`Saved the chart as ${name}`);
+}
+
+/** Copies the chart as a picture. */
+export async function copyPicture(report: Report): Promise<void> {
+  const picture = captioned(report);
+  if (picture === null) return;
+  const type = "image/png";
+  // The clipboard is asked before the picture is drawn, because it belongs to the gesture.
+  const drawn = pngOf(picture).then((file) => file ?? Promise.reject(new Error(NO_CANVAS)));
+  try {
+    await navigator.clipboard.write([new ClipboardItem({ [type]: drawn })]);
+    tell("Copied the chart");
+  } catch {
+    tell(NO_CLIPBOARD);
+  }
+}
+
+function captioned(report: Report): Picture | null {
+  const drawing = pictureOf(report);
+  if (drawing === null) return null;
+  return { drawing, caption: captionOf(drawing, sources(), question.peek()), report };
 }
 
 /** Chooses the format of rows. */
@@ -102,7 +104,7 @@ export type CommandName = (typeof COMMANDS)[number];
 /** Copies a command. */
 export async function copyCommand(command: string): Promise<void> {
   const isCopied = await copyText(command);
-  tell(isCopied ? "Copied" : "The browser does not allow to copy");
+  tell(isCopied ? "Copied" : NO_CLIPBOARD);
 }
 
 /**
@@ -135,6 +137,7 @@ function nameOf(extension: string): string {
   return fileName(sources(), question.peek(), extension);
 }
 
-function tell(text: string, isReading = false): void {
+/** Says what became of a choice. */
+export function tell(text: string, isReading = false): void {
   dispatch({ type: "save", part: { outcome: { text, isReading } } });
 }

@@ -1,4 +1,4 @@
-/** The rows of a selection as a file, which the server writes while the browser saves it. */
+/** The rows of a selection, or the report on it, as a file of the server. */
 
 import { ADDRESS_MAX } from "../control/history";
 import type { RecordKind } from "../generated/RecordKind";
@@ -22,10 +22,29 @@ export function rowsAddress(
   kind: RecordKind,
   format: RowFormat,
 ): string | null {
-  const parameters = new URLSearchParams({ format, kind });
+  return addressWith(session, "export", question, { format, kind });
+}
+
+/** The address of the report on a question as HTML; `null` if the filter is too long for one. */
+export function reportAddress(
+  session: string,
+  question: Question,
+  kind: RecordKind,
+): string | null {
+  const { stack, top } = question;
+  return addressWith(session, "report", question, { format: "html", kind, stack, top: `${top}` });
+}
+
+function addressWith(
+  session: string,
+  file: string,
+  question: Question,
+  values: Record<string, string>,
+): string | null {
+  const parameters = new URLSearchParams(values);
   for (const condition of conditionsOf(question)) parameters.append("where", condition);
   if (question.zone !== null) parameters.set("zone", question.zone);
-  const address = `/api/sessions/${session}/export?${parameters}`;
+  const address = `/api/sessions/${session}/${file}?${parameters}`;
   return address.length <= ADDRESS_MAX ? address : null;
 }
 

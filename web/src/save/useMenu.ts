@@ -5,6 +5,8 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 interface MenuHandles {
   frame: RefObject<HTMLDivElement | null>;
   onKeyDown: (event: KeyboardEvent) => void;
+  /** Closes the menu, and leads the focus back to its button. */
+  close: () => void;
 }
 
 /** The focus and the keys of a button with a menu, as the ARIA Authoring Practices describe them. */
@@ -12,7 +14,6 @@ export function useMenu(isOpen: boolean, setOpen: (isOpen: boolean) => void): Me
   const frame = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     if (!isOpen) return;
-    itemsIn(frame.current)[0]?.focus();
     const stop = new AbortController();
     const leave = (event: Event) => {
       if (!frame.current?.contains(event.target as Node)) setOpen(false);
@@ -40,7 +41,12 @@ export function useMenu(isOpen: boolean, setOpen: (isOpen: boolean) => void): Me
     else if (to === null) items[at]?.click();
     else items[to]?.focus();
   };
-  return { frame, onKeyDown };
+  return { frame, onKeyDown, close };
+}
+
+/** Leads the focus to the first item of a menu that has opened. */
+export function focusFirst(menu: HTMLElement | null): void {
+  itemsIn(menu)[0]?.focus({ preventScroll: true });
 }
 
 /** The item that a key leads to; `null` if it leads to none. */

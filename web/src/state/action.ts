@@ -2,6 +2,7 @@
 
 import type { BlocksAction } from "./blocks";
 import type { DraftAction } from "./draft";
+import type { HelpAction } from "./help";
 import type { LinesAction } from "./lines";
 import type { RulesAction } from "./rules";
 import type { SaveAction } from "./save";
@@ -16,5 +17,6 @@ export type Action =
   | BlocksAction
   | LinesAction
   | StoryAction
+  | HelpAction
   | SaveAction
   | TabAction;

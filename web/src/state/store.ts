@@ -4,6 +4,7 @@ import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import type { Action } from "./action";
 import { type BlocksSlice, NO_BLOCKS, reduceBlocks } from "./blocks";
 import { type Draft, NO_DRAFT, reduceDraft } from "./draft";
+import { reduceHelp } from "./help";
 import { type LinesSlice, NO_LISTS, reduceLines } from "./lines";
 import { NO_RULES, type RulesSlice, reduceRules } from "./rules";
 import { NOTHING_SAVED, reduceSave, type SaveSlice } from "./save";
@@ -21,6 +22,7 @@ export interface Page {
   lines: LinesSlice;
   story: StorySlice;
   save: SaveSlice;
+  help: boolean;
   tab: Tab;
 }
 
@@ -32,6 +34,7 @@ const current = signal<Page>({
   lines: NO_LISTS,
   story: NO_STORY,
   save: NOTHING_SAVED,
+  help: false,
   tab: "overview",
 });
 
@@ -46,6 +49,7 @@ export const blocks = computed(() => current.value.blocks);
 export const lines = computed(() => current.value.lines);
 export const story = computed(() => current.value.story);
 export const save = computed(() => current.value.save);
+export const help = computed(() => current.value.help);
 export const tab = computed(() => current.value.tab);
 
 /** Parts of the session that are read on their own. */
@@ -88,6 +92,7 @@ export function reduce(before: Page, action: Action): Page {
     lines: reduceLines(before.lines, action),
     story: reduceStory(before.story, action),
     save: reduceSave(before.save, action),
+    help: reduceHelp(before.help, action),
     tab: reduceTab(before.tab, action),
   };
 }

@@ -1,5 +1,4 @@
-import type { RefObject } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import { mayHaveBlocks } from "../blocks/control";
 import { fieldTitle } from "../format/field";
 import { count, share } from "../format/number";
@@ -11,6 +10,7 @@ import { OWN } from "../state/rules";
 import { rules, story, view } from "../state/store";
 import { withoutLines } from "../state/withoutLines";
 import { LogText } from "../views/LogText";
+import { usePaneFocus } from "../views/usePaneFocus";
 import { gapsOf, gapText, refusedText, ruleText, totalsText } from "./facts";
 import { closeStory, filterByClient, storyLines } from "./story";
 import { Timeline } from "./Timeline";
@@ -26,7 +26,7 @@ export function StoryPane() {
 
 function Story({ client }: { client: string }) {
   const pane = useRef<HTMLElement>(null);
-  useFocus(pane);
+  usePaneFocus(pane);
   const { report, refusal } = story.value;
   return (
     <aside
@@ -74,26 +74,6 @@ function Story({ client }: { client: string }) {
       )}
     </aside>
   );
-}
-
-/** Leads the focus into the pane, and when it closes back to where it last was on the page. */
-function useFocus(pane: RefObject<HTMLElement | null>): void {
-  // Before the paint: the keys that follow belong to the pane.
-  useLayoutEffect(() => {
-    const shown = pane.current;
-    let behind = document.activeElement;
-    const note = ({ target }: FocusEvent) => {
-      if (target instanceof Element && !shown?.contains(target)) behind = target;
-    };
-    shown?.querySelector<HTMLElement>("[data-autofocus]")?.focus({ preventScroll: true });
-    document.addEventListener("focusin", note);
-    return () => {
-      document.removeEventListener("focusin", note);
-      const { activeElement } = document;
-      const isLost = activeElement === document.body || shown?.contains(activeElement);
-      if (isLost && behind instanceof HTMLElement) behind.focus({ preventScroll: true });
-    };
-  }, [pane]);
 }
 
 function Facts({ report }: { report: Report }) {

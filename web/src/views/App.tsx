@@ -2,8 +2,10 @@ import { useLayoutEffect } from "preact/hooks";
 import { undo } from "../control/questions";
 import { isUploading } from "../control/uploads";
 import { FormatBox } from "../format-box/FormatBox";
+import { closeHelp, showHelp } from "../help/control";
+import { Help } from "../help/HelpButton";
 import { screen } from "../state/screen";
-import { story, view } from "../state/store";
+import { help, story, view } from "../state/store";
 import { TABS } from "../state/tab";
 import { withoutLines } from "../state/withoutLines";
 import { StoryPane } from "../story/StoryPane";
@@ -28,18 +30,24 @@ export function App() {
       <Header />
       <Banner />
       <Freeable />
-      <div class={story.value.client === null ? "shell" : "shell with-pane"}>
+      <div class={hasPane() ? "shell with-pane" : "shell"}>
         <main class={screen.value === "dashboard" ? "wide" : undefined}>
           {screen.value !== "dashboard" && <Progress />}
           <FormatBox />
           <Content />
         </main>
         <StoryPane />
+        <Help />
       </div>
       <DropAnywhere />
       <Duplicates />
     </>
   );
+}
+
+/** Whether a pane stands at the right of the page. */
+function hasPane(): boolean {
+  return story.value.client !== null || help.value;
 }
 
 function Content() {
@@ -70,12 +78,15 @@ function onKeyDown(event: KeyboardEvent): void {
   if (isTyping(event.target)) return;
   // In Firefox the key would open the search bar.
   if (event.key === "/" && focusFilterBox()) event.preventDefault();
+  if (screen.value !== "dashboard") return;
+  if (event.key === "?") showHelp();
   const tab = TABS.find((one) => one.startsWith(event.key));
-  if (tab !== undefined && !event.shiftKey && screen.value === "dashboard") choose(tab);
+  if (tab !== undefined && !event.shiftKey) choose(tab);
 }
 
-/** What Escape does: it closes the pane, or undoes the last step. */
+/** What Escape does: it closes a pane, or undoes the last step. */
 function stepBack(): void {
+  if (closeHelp()) return;
   if (story.peek().client === null) undo();
   else closeStory();
 }

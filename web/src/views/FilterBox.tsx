@@ -9,12 +9,6 @@ import { draft, question, state, typedCount } from "../state/store";
 import { completionsOf } from "../state/typed";
 import { clearDraft, refuseDraft, setText } from "./editing";
 
-const HELP =
-  "Conditions: status=404,403, status=4xx, bytes>1MB, request_time>200ms, " +
-  "client=192.0.2.0/24, path^=/api (begins with), path~^/(a|b) (regular expression), " +
-  "referer=(none), time>=2025-12-17, or a word that any field contains; " +
-  "joined by and, or, not and brackets.";
-
 /** A text box for conditions. */
 export function FilterBox({ report }: { report: Report }) {
   const input = useRef<HTMLInputElement>(null);
@@ -65,7 +59,7 @@ export function FilterBox({ report }: { report: Report }) {
           list="filter-completions"
           value={text}
           placeholder="Filter: status=4xx and not googlebot"
-          title={`Add a condition. ${HELP} Press / to focus this box.`}
+          title="A condition, such as status=404 or a word. / leads here, ? shows how they are written"
           aria-label="Add a condition"
           aria-invalid={refusal !== null}
           aria-describedby={refusal !== null ? "filter-refusal" : undefined}

@@ -1,7 +1,7 @@
 import { computed } from "@preact/signals";
 import { bytes } from "../format/bytes";
 import { count, plural } from "../format/number";
-import { SaveMenu } from "../save/SaveMenu";
+import { BarButtons } from "../save/BarButtons";
 import { isOver, phaseOf, rowsOf } from "../state/rows";
 import { filterable } from "../state/screen";
 import { state } from "../state/store";
@@ -38,8 +38,8 @@ export function Header() {
       <Reading />
       {report === null ? <span class="grow" /> : <FilterBar report={report} />}
       {!hasData.value && <AdminLink />}
-      {report !== null && <SaveMenu report={report} />}
-      <ThemeToggle />
+      {report !== null && <BarButtons report={report} />}
+      <ThemeToggle class={report === null ? undefined : "in-wide"} />
       <ReadingLine />
     </header>
   );

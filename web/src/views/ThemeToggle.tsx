@@ -1,12 +1,12 @@
 import { theme, toggleTheme } from "./theme";
 
 /** Switches between the light and the dark theme. */
-export function ThemeToggle() {
+export function ThemeToggle({ class: more = "" }: { class?: string | undefined }) {
   const dark = theme.value === "dark";
   return (
     <button
       type="button"
-      class="button icon"
+      class={`button icon ${more}`}
       data-testid="theme-toggle"
       aria-label={dark ? "Use the light theme" : "Use the dark theme"}
       title={dark ? "Light theme" : "Dark theme"}

@@ -10,6 +10,7 @@ import {
   row,
   settled,
   storyEnds,
+  toggleTheme,
   until,
 } from "../support/page.mjs";
 import { fixture } from "../support/weir.mjs";
@@ -174,7 +175,7 @@ export function frame(define) {
     assert.ok(Math.abs((await topOf(page, ".tabs")) - head) <= 1);
     for (let theme = 0; theme < 2; theme += 1) {
       assert.deepEqual(await findings(page), []);
-      await page.click(byId("theme-toggle"));
+      await toggleTheme(page);
     }
   });
 

@@ -1,11 +1,11 @@
-// The menu that saves rows, lines, the chart and commands.
+// The menus that share and save: rows, lines, the chart and commands.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { copyFile, readFile, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
-import { findings } from "../support/axe.mjs";
+import { findings, isNotCovered } from "../support/axe.mjs";
 import { catchDownloads } from "../support/downloads.mjs";
 import {
   byId,
@@ -15,6 +15,7 @@ import {
   lastCopy,
   row,
   settled,
+  toggleTheme,
   until,
 } from "../support/page.mjs";
 import { BINARY, fixture, report } from "../support/weir.mjs";
@@ -23,19 +24,16 @@ const LOG = fixture("apache-combined/elastic-first-2000.log");
 const NAME = "elastic-first-2000.log";
 const HOSTILE = `<img src=x onerror=window.__pwned=1>\u202e & "quoted".log`;
 const HOSTILE_FILE = "_img_src_x_onerror_window.__pwned_1______quoted_.log";
-const ITEMS = [
-  "csv",
-  "jsonl",
-  "parquet",
-  "arrow",
-  "lines",
-  "png",
-  "svg",
-  "report",
-  "grep",
-  "export",
-  "curl",
-].map((it) => `save-${it}`);
+/** The items of each menu, in their order. */
+const MENUS = {
+  save: ["csv", "jsonl", "parquet", "arrow", "lines"].map((it) => `save-${it}`),
+  share: [
+    "share-link",
+    "share-html",
+    "share-picture",
+    ...["png", "svg", "report", "grep", "export", "curl"].map((it) => `save-${it}`),
+  ],
+};
 
 async function opened({ page, server }, file = LOG) {
   await page.goto(server.url);
@@ -43,14 +41,15 @@ async function opened({ page, server }, file = LOG) {
   await settled(page);
 }
 
-/** Opens the menu, and waits until it is known whether the lines can be read. */
-async function openMenu(page) {
-  await page.click(byId("save-open"));
-  await page.waitForSelector(`${byId("save-menu")}[data-probed="true"]`);
+/** Opens a menu, and waits until it is known whether the lines can be read. */
+async function openMenu(page, name = "save") {
+  await page.click(byId(`${name}-open`));
+  await page.waitForSelector(`${byId(`${name}-menu`)}[data-probed="true"]`);
 }
 
 async function save(page, id) {
-  await openMenu(page);
+  const [name] = Object.entries(MENUS).find(([, items]) => items.includes(id));
+  await openMenu(page, name);
   await page.click(byId(id));
 }
 
@@ -63,7 +62,10 @@ const said = (page, pattern) =>
   );
 
 const focusedId = (page) => page.evaluate(() => document.activeElement?.dataset.testid);
-const menu = (page) => page.$(byId("save-menu"));
+const menu = (page) => page.$(".menu");
+/** The first menu of a page is loaded while it opens. */
+const isFocused = (page, id) =>
+  until(page, (wanted) => document.activeElement?.dataset.testid === wanted, id);
 
 /** The lines of the log with a status. */
 async function withStatus(status) {
@@ -112,54 +114,59 @@ function readSvg(page, text) {
 }
 
 export function saving(define, { browserName }) {
-  define("the menu is walked by keys, and Escape only closes it", async (world) => {
+  define("the menus are walked by keys, and Escape only closes them", async (world) => {
     const { page } = world;
     await opened(world);
     await (await row(page, "status", "404")).click();
     await chips(page, 1);
-    await page.focus(byId("save-open"));
-    await page.keyboard.press("Enter");
-    assert.equal(await focusedId(page), "save-csv");
-    const walked = [];
-    for (const _ of ITEMS) {
-      walked.push(await focusedId(page));
-      await page.keyboard.press("ArrowDown");
+    for (const [name, items] of Object.entries(MENUS)) {
+      await page.focus(byId(`${name}-open`));
+      await page.keyboard.press("Enter");
+      await isFocused(page, items[0]);
+      const walked = [];
+      for (const _ of items) {
+        walked.push(await focusedId(page));
+        await page.keyboard.press("ArrowDown");
+      }
+      assert.deepEqual(walked, items);
+      assert.equal(await focusedId(page), items[0], "the last is followed by the first");
+      await page.keyboard.press("End");
+      assert.equal(await focusedId(page), items.at(-1));
+      await page.keyboard.press("Escape");
+      assert.equal(await menu(page), null);
+      assert.equal(await focusedId(page), `${name}-open`);
+      await chips(page, 1);
+      await page.keyboard.press("Enter");
+      await page.keyboard.press("Tab");
+      assert.equal(await menu(page), null, "Tab leaves it");
+      await page.click(byId(`${name}-open`));
+      await page.click("h2");
+      assert.equal(await menu(page), null, "and so does a click beside it");
     }
-    assert.deepEqual(walked, ITEMS);
-    assert.equal(await focusedId(page), ITEMS[0], "the last is followed by the first");
-    await page.keyboard.press("End");
-    assert.equal(await focusedId(page), ITEMS.at(-1));
-    await page.keyboard.press("Escape");
-    assert.equal(await menu(page), null);
-    assert.equal(await focusedId(page), "save-open");
-    await chips(page, 1);
-    await page.keyboard.press("Enter");
-    await page.keyboard.press("Tab");
-    assert.equal(await menu(page), null, "Tab leaves it");
-    await page.click(byId("save-open"));
-    await page.click("h2");
-    assert.equal(await menu(page), null, "and so does a click beside it");
   });
 
-  define("the menu fits every width, in both themes", async (world) => {
+  define("the menus fit every width, in both themes", async (world) => {
     const { page } = world;
     await opened(world);
-    for (const [width, theme] of [
-      [1280, "one theme"],
-      [800, "the other"],
-      [390, "one theme"],
+    for (const [width, names] of [
+      [1280, ["share", "save"]],
+      [800, ["share", "save"]],
+      [390, ["more"]],
     ]) {
       await page.setViewport({ width, height: 900 });
       await until(page, (wanted) => innerWidth === wanted, width);
-      await openMenu(page);
-      const { left, right } = await page.$eval(byId("save-menu"), (one) => {
-        const { left, right } = one.getBoundingClientRect();
-        return { left, right };
-      });
-      assert.ok(left >= 0 && right <= width, `${left} to ${right} of ${width}`);
-      assert.deepEqual(await findings(page), [], `${width}, ${theme}`);
-      await page.keyboard.press("Escape");
-      await page.click(byId("theme-toggle"));
+      for (const name of names) {
+        await openMenu(page, name);
+        const { left, right, bottom } = await page.$eval(byId(`${name}-menu`), (one) => {
+          const { left, right, bottom } = one.getBoundingClientRect();
+          return { left, right, bottom };
+        });
+        assert.ok(left >= 0 && right <= width, `${left} to ${right} of ${width}`);
+        assert.ok(bottom <= 900, `${name} ends at ${bottom}`);
+        assert.deepEqual((await findings(page)).filter(isNotCovered), [], `${width}, ${name}`);
+        await page.keyboard.press("Escape");
+        await toggleTheme(page);
+      }
     }
   });
 

@@ -71,6 +71,24 @@ export async function openSources(page) {
   await page.waitForSelector(byId("sources"), { visible: true });
 }
 
+/** Switches the theme: by the button in the bar, or on a narrow window by the menu. */
+export async function toggleTheme(page) {
+  const before = await page.$eval("html", (root) => getComputedStyle(root).backgroundColor);
+  const isInBar = await page.$eval(byId("theme-toggle"), (one) => one.offsetWidth > 0);
+  if (isInBar) {
+    await page.click(byId("theme-toggle"));
+  } else {
+    await page.click(byId("more-open"));
+    await page.waitForSelector(byId("more-theme"));
+    await page.click(byId("more-theme"));
+  }
+  await until(
+    page,
+    (before) => getComputedStyle(document.documentElement).backgroundColor !== before,
+    before,
+  );
+}
+
 /** Waits for this number of chips, and for their answer. */
 export async function chips(page, count) {
   await until(

@@ -28,6 +28,7 @@ import { reading } from "../cases/reading.mjs";
 import { replaying } from "../cases/replaying.mjs";
 import { returning } from "../cases/returning.mjs";
 import { saving } from "../cases/saving.mjs";
+import { sharing } from "../cases/sharing.mjs";
 import { sources } from "../cases/sources.mjs";
 import { tripping } from "../cases/tripping.mjs";
 import { trying } from "../cases/trying.mjs";
@@ -58,6 +59,7 @@ const PARTS = {
       returning,
       formatting,
       saving,
+      sharing,
       mixing,
       hostile,
       looking,

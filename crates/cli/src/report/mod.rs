@@ -21,6 +21,7 @@ use weir_view::{IncompleteSource, KindCount, RecordKind, Report, ReportSource};
 
 pub(crate) use arguments::ReportArguments;
 pub(crate) use findings::{field_names, truncated};
+pub(crate) use html::page as html_page;
 
 use crate::messages::say_all;
 use crate::options::OutputKind;

@@ -27,6 +27,7 @@ use super::{browser, memory, shutdown_signal};
 use crate::logging;
 use crate::options::{FeedWindow, PageArguments, StateArguments, say_default_memory};
 use crate::outcome::{Exit, Failure, print, say, warn};
+use crate::report::html_page;
 use crate::saved;
 
 /// How long to wait for the reading thread after the server has ended.
@@ -123,6 +124,7 @@ impl Page {
             zone: arguments.read.tz.clone(),
             grace: arguments.keep_session,
             remedies: remedies(),
+            html_report: Some(html_page),
             public_url: arguments.public_url.clone(),
             bind: arguments.bind_options()?,
             token: arguments.token()?,

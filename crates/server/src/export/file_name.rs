@@ -1,14 +1,12 @@
 //! File names of exports.
 
-use crate::export_form::Form;
-
 /// The maximum length of a file name without its extension, in bytes.
 const NAME_BYTES_MAX: usize = 100;
 
-/// Returns the name under which a browser saves the export: the first source and the filter.
+/// Returns the name under which a browser saves an export or a report: the first source and the filter.
 /// Characters that are unsafe in a header field or a file system are replaced. The page uses the
 /// same names.
-pub(super) fn file_name(source: &str, conditions: &[String], form: Form) -> String {
+pub(super) fn file_name(source: &str, conditions: &[String], extension: &str) -> String {
     let source = sanitize(source.rsplit(['/', '\\']).next().unwrap_or_default());
     let source = source.trim_start_matches('.');
     let mut name = if source.is_empty() { "rows" } else { source }.to_owned();
@@ -19,7 +17,7 @@ pub(super) fn file_name(source: &str, conditions: &[String], form: Form) -> Stri
     }
     // All characters are ASCII, so a cut cannot split one.
     name.truncate(NAME_BYTES_MAX);
-    format!("{name}.{}", form.extension())
+    format!("{name}.{extension}")
 }
 
 /// Returns the first characters of a text, with an underscore for each unsafe one.
@@ -31,10 +29,7 @@ fn sanitize(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use weir_query::ExportFormat;
-
     use super::file_name;
-    use crate::export_form::Form;
 
     #[test]
     fn names_of_files_are_harmless() {
@@ -45,9 +40,9 @@ mod tests {
             ("", "rows.csv"),
             ("C:\\logs\\été.log", "_t_.log.csv"),
         ] {
-            assert_eq!(file_name(source, &[], Form::Fields(ExportFormat::Csv)), name);
+            assert_eq!(file_name(source, &[], "csv"), name);
         }
-        let long = file_name(&"a".repeat(5_000), &[], Form::Fields(ExportFormat::JsonLines));
+        let long = file_name(&"a".repeat(5_000), &[], "jsonl");
         assert_eq!(long.len(), "a".repeat(100).len() + ".jsonl".len());
     }
 
@@ -55,7 +50,7 @@ mod tests {
     fn names_of_files_have_the_filter() {
         let name_of = |conditions: &[&str]| {
             let conditions: Vec<String> = conditions.iter().copied().map(str::to_owned).collect();
-            file_name("access.log", &conditions, Form::Fields(ExportFormat::Csv))
+            file_name("access.log", &conditions, "csv")
         };
         assert_eq!(name_of(&["status=404,403"]), "access.log-status_404_403.csv");
         assert_eq!(

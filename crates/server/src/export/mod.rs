@@ -14,9 +14,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use hyper::header::{
-    ACCEPT_RANGES, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderValue, VARY,
-};
+use hyper::header::{ACCEPT_RANGES, CONTENT_LENGTH, ETAG, HeaderValue, VARY};
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use weir_core::Snapshot;
 use weir_ingest::{DataSet, SourceSnapshot};
@@ -53,6 +51,13 @@ const ROW_BYTES: usize = 170;
 
 /// The range of a whole export, whose length is unknown until its end.
 const WHOLE: Range<u64> = 0..u64::MAX;
+
+/// Returns the name under which a browser saves a report as HTML.
+pub(crate) fn report_name(data: &DataSet, query: &Query) -> String {
+    let snapshot = data.snapshot();
+    let first = snapshot.sources.first().map_or("", |source| source.name.as_str());
+    file_name(first, &query.conditions, "html")
+}
 
 /// The rows that a client asks for.
 #[derive(Debug)]
@@ -144,7 +149,7 @@ impl Export {
         let RowRequest { query, form, columns } = rows;
         let snapshot = data.snapshot();
         let first = snapshot.sources.first().map_or("", |source| source.name.as_str());
-        let file = file_name(first, &query.conditions, form);
+        let file = file_name(first, &query.conditions, form.extension());
         let settled = answer::check(written, &data)?;
         // A query relative to the present has no tag, so a client that resumes later cannot get
         // rows of another time.
@@ -292,11 +297,8 @@ impl Export {
     ) -> Result<Response<Body>, Refusal> {
         let mut response = Response::new(body);
         *response.status_mut() = status;
+        let mut response = response::attached(response, self.form.media_type(), &self.file)?;
         let fields = response.headers_mut();
-        fields.insert(CONTENT_TYPE, HeaderValue::from_static(self.form.media_type()));
-        let disposition = format!("attachment; filename=\"{}\"", self.file);
-        let disposition = HeaderValue::from_str(&disposition).map_err(Refusal::internal)?;
-        fields.insert(CONTENT_DISPOSITION, disposition);
         if let Some(bytes) = bytes {
             fields.insert(CONTENT_LENGTH, bytes.into());
         }

@@ -22,7 +22,7 @@ async fn the_page_and_its_files() {
     assert_eq!((gone.status, &gone.body), (404, &page.body), "the page reports it itself");
     for (path, content_type) in [
         ("/assets/app.js", "text/javascript; charset=utf-8"),
-        ("/assets/app.css", "text/css; charset=utf-8"),
+        ("/assets/page.css", "text/css; charset=utf-8"),
         ("/favicon.svg", "image/svg+xml"),
     ] {
         let file = server.request("GET", path, &[]).await;

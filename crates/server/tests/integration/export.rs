@@ -50,6 +50,32 @@ impl TestServer {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn reports_are_saved_as_pages() {
+    let html_report: weir_server::HtmlReport = |report, sources| {
+        format!("<p>{} of {}", report.matching, sources.first().map_or("", |source| &source.name))
+    };
+    let options = ServerOptions { html_report: Some(html_report), ..ServerOptions::default() };
+    let (server, session) = TestServer::start_pinned(options).await;
+    let id = session.id();
+    server.upload(id).await.send_file("a", &log(300_000), 10_000).await;
+    let path = format!("/api/sessions/{id}/report?where=status%3D404");
+    let report = server.request("GET", &path, &[]).await;
+    let report: serde_json::Value = serde_json::from_slice(&report.body).expect("JSON");
+    let page = server.request("GET", &format!("{path}&format=html"), &[]).await;
+    assert_eq!((page.status, page.field("Content-Type")), (200, Some("text/html; charset=utf-8")));
+    let disposition = page.field("Content-Disposition");
+    assert_eq!(disposition, Some("attachment; filename=\"a.log-status_404.html\""));
+    let text = String::from_utf8(page.body).expect("text");
+    assert_eq!(text, format!("<p>{} of a.log", report["matching"]));
+    let wrong = [("Accept", "application/json")];
+    assert_eq!(server.request("GET", &format!("{path}&format=html"), &wrong).await.status, 406);
+    assert_eq!(server.request("GET", &format!("{path}&format=pdf"), &[]).await.status, 400);
+    let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
+    let path = format!("/api/sessions/{}/report?format=html", session.id());
+    assert_eq!(server.request("GET", &path, &[]).await.status, 400, "it has no such report");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn exports_have_the_rows_of_the_conditions() {
     let (server, session) = TestServer::start_pinned(ServerOptions::default()).await;
     let id = session.id();

@@ -48,7 +48,7 @@ pub(super) fn write(
 }
 
 /// The page.
-fn page(report: &Report, sources: &[SourceSnapshot]) -> String {
+pub(crate) fn page(report: &Report, sources: &[SourceSnapshot]) -> String {
     let name = match sources {
         [source] => safe(&source.name),
         _ => format!("{} files", separated(sources.len() as u64)),

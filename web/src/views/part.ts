@@ -1,0 +1,33 @@
+/** Parts of the page that are loaded when they are needed first. */
+
+import { type ReadonlySignal, signal } from "@preact/signals";
+import { dispatch } from "../state/store";
+
+/** A part of the page. */
+export interface Part<T> {
+  /** What was loaded; `null` until then. */
+  readonly loaded: ReadonlySignal<T | null>;
+  /** Loads it, if it is not there and not on its way. */
+  load(): void;
+}
+
+const FAILED = "A part of the page could not be loaded, because Weir does not answer. Try again.";
+
+/** A part that `fetch` loads. */
+export function partOf<T>(fetch: () => Promise<T>): Part<T> {
+  const loaded = signal<T | null>(null);
+  let isOnItsWay = false;
+  const load = () => {
+    if (loaded.peek() !== null || isOnItsWay) return;
+    isOnItsWay = true;
+    fetch()
+      .then((found) => {
+        loaded.value = found;
+      })
+      .catch(() => dispatch({ type: "notice", message: FAILED }))
+      .finally(() => {
+        isOnItsWay = false;
+      });
+  };
+  return { loaded, load };
+}
