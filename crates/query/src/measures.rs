@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use weir_core::{Evaluation, GroupTable, Timestamp, Zone, format_rfc3339};
+use weir_core::{Evaluation, GroupTable, GroupVisitors, Timestamp, Zone, format_rfc3339};
 use weir_view::{Measure, MeasureValue, Statistic, Tally};
 
 use crate::group_values::GroupValues;
@@ -13,6 +13,8 @@ pub(crate) struct Measures<'a> {
     table: Option<Cow<'a, GroupTable>>,
     /// By group.
     distinct: Vec<u64>,
+    /// By group.
+    visitors: Vec<GroupVisitors>,
     zone: Cow<'a, Zone>,
 }
 
@@ -24,14 +26,19 @@ impl<'a> Measures<'a> {
     pub(crate) fn of(answer: &'a Evaluation) -> Self {
         let table = answer.group_table().map(GroupTable::arranged);
         let distinct = table.as_ref().map(|table| table.distinct_counts()).unwrap_or_default();
+        let visitors = table.as_ref().map(|table| table.visitor_counts()).unwrap_or_default();
         let zone = answer.zone().map_or_else(|| Cow::Owned(Zone::utc()), Cow::Borrowed);
-        Self { table, distinct, zone }
+        Self { table, distinct, visitors, zone }
     }
 
     /// Returns whether a measure is an estimate.
     pub(crate) fn is_estimated(&self, measure: Measure) -> bool {
-        let table = self.table.as_ref();
-        measure == Measure::Clients && table.is_some_and(|table| table.is_distinct_estimated())
+        let Some(table) = &self.table else { return false };
+        match measure {
+            Measure::Clients => table.is_distinct_estimated(),
+            Measure::Visitors | Measure::Visits => table.are_visitors_estimated(),
+            _ => false,
+        }
     }
 
     /// Returns the ranks of some groups by a measure.
@@ -70,7 +77,9 @@ impl<'a> Measures<'a> {
             Measure::Bytes => Some(i128::from(tally.bytes_sent)),
             Measure::Errors => Some(i128::from(tally.errors)),
             Measure::ErrorRate => ratio(u128::from(tally.errors), tally.count),
-            Measure::Clients => Some(i128::from(self.clients(tally, group))),
+            Measure::Visitors | Measure::Visits | Measure::Clients => {
+                Some(i128::from(self.distinct(measure, tally, group)))
+            }
             Measure::FirstSeen => self.times_ns(group).map(|(first_ns, _)| i128::from(first_ns)),
             Measure::LastSeen => self.times_ns(group).map(|(_, last_ns)| i128::from(last_ns)),
             Measure::Number(statistic, field) => {
@@ -138,12 +147,19 @@ impl<'a> Measures<'a> {
         }
     }
 
+    /// The number of clients, visitors or visits of a group.
+    ///
     /// An estimate may be 0 or more than the records, which the number cannot be.
-    fn clients(&self, tally: Tally, group: u32) -> u64 {
-        let clients = self.distinct.get(group as usize).copied().unwrap_or(0);
-        match self.is_estimated(Measure::Clients) {
-            true => clients.clamp(tally.count.min(1), tally.count),
-            false => clients,
+    fn distinct(&self, measure: Measure, tally: Tally, group: u32) -> u64 {
+        let visitors = || self.visitors.get(group as usize).copied().unwrap_or_default();
+        let count = match measure {
+            Measure::Visitors => visitors().visitors,
+            Measure::Visits => visitors().visits,
+            _ => self.distinct.get(group as usize).copied().unwrap_or(0),
+        };
+        match self.is_estimated(measure) {
+            true => count.clamp(tally.count.min(1), tally.count),
+            false => count,
         }
     }
 

@@ -24,6 +24,10 @@ pub enum Measure {
     Requests,
     /// The number of records in percent of all.
     Share,
+    /// The number of visitors: distinct clients with their agents, by day.
+    Visitors,
+    /// The number of their visits, each of which ends with half an hour without a record.
+    Visits,
     /// The number of distinct clients.
     Clients,
     /// The sum of the response sizes.
@@ -71,9 +75,11 @@ pub enum MeasureValue {
 pub struct UnknownMeasure(String);
 
 /// The measures that are words.
-const WORDS: [(&str, Measure); 8] = [
+const WORDS: [(&str, Measure); 10] = [
     ("requests", Measure::Requests),
     ("share", Measure::Share),
+    ("visitors", Measure::Visitors),
+    ("visits", Measure::Visits),
     ("clients", Measure::Clients),
     ("bytes", Measure::Bytes),
     ("errors", Measure::Errors),
@@ -87,15 +93,16 @@ impl Measure {
     pub const SHOWN: [Self; 5] =
         [Self::Requests, Self::Share, Self::Bytes, Self::Errors, Self::ErrorRate];
 
-    /// Returns the field that the records must have for this measure; `None` if they need none.
-    pub fn field(self) -> Option<Field> {
+    /// Returns the fields that the records must have for this measure.
+    pub fn fields(self) -> Vec<Field> {
         match self {
-            Self::Requests | Self::Share => None,
-            Self::Clients => Some(Field::Client),
-            Self::Bytes => Some(Field::Bytes),
-            Self::Errors | Self::ErrorRate => Some(Field::Status),
-            Self::FirstSeen | Self::LastSeen => Some(Field::Time),
-            Self::Number(_, field) => Some(field),
+            Self::Requests | Self::Share => Vec::new(),
+            Self::Visitors | Self::Visits => vec![Field::Client, Field::Time],
+            Self::Clients => vec![Field::Client],
+            Self::Bytes => vec![Field::Bytes],
+            Self::Errors | Self::ErrorRate => vec![Field::Status],
+            Self::FirstSeen | Self::LastSeen => vec![Field::Time],
+            Self::Number(_, field) => vec![field],
         }
     }
 

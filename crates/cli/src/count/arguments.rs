@@ -22,7 +22,7 @@ pub(crate) struct CountArguments {
     pub(crate) top: Option<u32>,
 
     /// Order the values by this measure, the largest or latest first, and show it, such as bytes,
-    /// clients, p95 or p95:upstream_time: the measures of `weir report --group`. Fields of text only
+    /// visitors, p95 or p95:upstream_time: the measures of `weir report --group`. Fields of text only
     #[arg(long, value_name = "MEASURE", requires = "by")]
     pub(crate) sort: Option<Measure>,
 

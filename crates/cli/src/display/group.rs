@@ -170,7 +170,9 @@ impl Column {
 /// Formats the value of a measure.
 fn shown(measure: Measure, value: &MeasureValue) -> String {
     match (measure, value) {
-        (Measure::Clients, MeasureValue::Count(count)) => separated(*count),
+        (Measure::Clients | Measure::Visitors | Measure::Visits, MeasureValue::Count(count)) => {
+            separated(*count)
+        }
         (_, MeasureValue::Number(seconds)) if measure.is_duration() => duration(*seconds),
         (_, MeasureValue::Count(number)) => bytes(*number),
         (_, MeasureValue::Number(number)) => bytes(number.round() as u64),

@@ -51,9 +51,9 @@ pub(crate) struct ReportArguments {
     #[arg(long, value_name = "MEASURE", requires = "group")]
     pub(crate) sort: Option<Measure>,
 
-    /// Show these measures of the values of --group: requests, share, clients, bytes, errors,
-    /// error_rate, first_seen, last_seen; mean, sum, max or a percentile such as p95, of the time to
-    /// serve the request or of another number, as in p95:upstream_time or max:bytes
+    /// Show these measures of the values of --group: requests, share, visitors, visits, clients, bytes,
+    /// errors, error_rate, first_seen, last_seen; mean, sum, max or a percentile such as p95, of the
+    /// time to serve the request or of another number, as in p95:upstream_time or max:bytes
     #[arg(long, value_name = "MEASURE[,MEASURE...]", requires = "group", value_delimiter = ',')]
     pub(crate) measure: Vec<Measure>,
 

@@ -56,7 +56,7 @@ fn group_fields(arguments: &ReportArguments, query: &WrittenQuery) -> Vec<(&'sta
     let mut named: Vec<(&str, String)> =
         group.fields.iter().map(|field| (arguments.group_option, field.clone())).collect();
     let mut add = |option, measure: Measure| {
-        named.extend(measure.field().map(|field| (option, field.name().to_owned())));
+        named.extend(measure.fields().iter().map(|field| (option, field.name().to_owned())));
     };
     group.measures.iter().for_each(|measure| add("--measure", *measure));
     if arguments.sort.is_some() {

@@ -52,6 +52,7 @@ mod manual;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod many_values;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod measures_oracle;
 mod memory;
 mod metrics;
 mod mistype;

@@ -350,7 +350,7 @@ impl Fold for Evaluation {
             quantiles.update(segment.numbers(*column), &visit.selection);
         }
         if let Some(groups) = &mut self.groups {
-            groups.update(segment, &visit, &self.classes);
+            groups.update(segment, &visit, &self.classes, self.zone.as_ref());
         }
     }
 

@@ -62,7 +62,7 @@ mod visitors;
 pub use evaluation::Evaluation;
 pub use evaluation_by_kind::EvaluationByKind;
 pub use fold::Fold;
-pub use grouping::{GroupKey, GroupTable, GroupedNumber, Grouping, NumberSum};
+pub use grouping::{GroupKey, GroupTable, GroupVisitors, GroupedNumber, Grouping, NumberSum};
 pub use histogram::{Bucket, Histogram};
 pub use quantiles::Quantiles;
 pub use question::{Aggregates, ListedColumns, Question, Stack};

@@ -307,7 +307,8 @@ impl<'a> Recount<'a> {
             None => {
                 part.add_quantiles(segment, &added.selection);
                 if let Some(table) = &mut part.table {
-                    table.update(segment, &added, &self.evaluation.classes);
+                    let evaluation = &self.evaluation;
+                    table.update(segment, &added, &evaluation.classes, evaluation.zone.as_ref());
                 }
             }
             Some(_) => self.read_all(segment, pass, part),
@@ -425,7 +426,8 @@ impl<'a> Recount<'a> {
                 true => Visit::new(segment, selection.clone(), &self.evaluation.classes, groups),
                 false => Visit { selection: selection.clone(), ..Visit::default() },
             };
-            table.update(segment, &visit, &self.evaluation.classes);
+            let evaluation = &self.evaluation;
+            table.update(segment, &visit, &evaluation.classes, evaluation.zone.as_ref());
         }
         if let Some(histogram) = part.histogram.as_mut().filter(|_| !self.changes_histogram) {
             status_classes(segment, &selection, &self.evaluation.classes, groups);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use weir_core::{
     Aggregates, Block, BlockLimits, BlockReader, Clause, Evaluation, Field, Filter, Fold, Format,
-    GroupKey, GroupedNumber, Grouping, ListedColumns, Question, Recount, Segment, Tally, TextTest,
-    Values,
+    GroupKey, GroupVisitors, GroupedNumber, Grouping, ListedColumns, Question, Recount, Segment,
+    Tally, TextTest, Values,
 };
 
 #[derive(Debug, Clone)]
@@ -103,6 +103,8 @@ impl Key {
 struct Measures {
     tally: Option<Tally>,
     clients: u64,
+    /// Of all days in UTC.
+    visitors: GroupVisitors,
     /// In nanoseconds.
     sum: u128,
     count: u64,
@@ -125,6 +127,8 @@ fn naive(rows: &[Row], keys: &[Key]) -> BTreeMap<Vec<String>, Measures> {
         let mut sizes: Vec<u64> = rows.iter().map(|row| row.bytes).collect();
         sizes.sort_unstable();
         let clients: BTreeSet<u8> = rows.iter().map(|row| row.client).collect();
+        let visitors: BTreeSet<(u8, i64)> =
+            rows.iter().map(|row| (row.client, row.time_s.div_euclid(86_400))).collect();
         let times = || rows.iter().map(|row| row.time_s);
         let errors = rows.iter().filter(|row| row.status.is_some_and(|status| status >= 400));
         Measures {
@@ -134,6 +138,7 @@ fn naive(rows: &[Row], keys: &[Key]) -> BTreeMap<Vec<String>, Measures> {
                 errors: errors.count() as u64,
             }),
             clients: clients.len() as u64,
+            visitors: GroupVisitors { visitors: visitors.len() as u64, visits: visits(rows) },
             sum: numbers.iter().map(|number| u128::from(*number)).sum(),
             count: numbers.len() as u64,
             max: numbers.last().copied().unwrap_or(0),
@@ -146,6 +151,17 @@ fn naive(rows: &[Row], keys: &[Key]) -> BTreeMap<Vec<String>, Measures> {
     groups.iter().map(|(key, rows)| (key.clone(), measures(rows))).collect()
 }
 
+/// The visits of the clients of some rows: each pause of half an hour begins another.
+fn visits(rows: &[&Row]) -> u64 {
+    let mut times: BTreeMap<u8, Vec<i64>> = BTreeMap::new();
+    rows.iter().for_each(|row| times.entry(row.client).or_default().push(row.time_s));
+    let visits = |times: &mut Vec<i64>| {
+        times.sort_unstable();
+        1 + times.windows(2).filter(|pair| pair[1] - pair[0] >= 1_800).count() as u64
+    };
+    times.values_mut().map(visits).sum()
+}
+
 fn question(values: &Values, keys: &[Key]) -> Question {
     let [time, bytes] = [Field::RequestTime, Field::Bytes].map(Field::column);
     let grouping = Grouping {
@@ -154,6 +170,7 @@ fn question(values: &Values, keys: &[Key]) -> Question {
             GroupedNumber { column: bytes, sums: false, quantiles: true },
         ],
         distinct: Some(Field::Client.column()),
+        visitors: true,
         times: true,
         ..Grouping::by(keys.iter().map(|key| key.group_key()).collect())
     };
@@ -181,7 +198,7 @@ fn answer(
     let table = evaluation.group_table().expect("it was asked for").arranged();
     let tallies = table.tallies();
     let [time, bytes] = [Field::RequestTime, Field::Bytes].map(Field::column);
-    let distinct = table.distinct_counts();
+    let (distinct, visitors) = (table.distinct_counts(), table.visitor_counts());
     let near = |own: u64, exact: u64| if own.abs_diff(exact) <= exact >> 11 { exact } else { own };
     let ids: Vec<u32> = match keys {
         [Key::Class] => (0..8).collect(),
@@ -220,6 +237,7 @@ fn answer(
             Measures {
                 tally,
                 clients: distinct.get(id as usize).copied().unwrap_or(0),
+                visitors: visitors.get(id as usize).copied().unwrap_or_default(),
                 sum: sum.sum,
                 count: sum.count,
                 max: sum.max,

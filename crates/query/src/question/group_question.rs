@@ -19,6 +19,9 @@ const GROUP_MEMORY_SHARE: usize = 1_024;
 /// The same for the distinct clients of all groups, at 8 bytes for each.
 const CLIENT_MEMORY_SHARE: usize = 64;
 
+/// The same for the half hours in which visitors of a group were seen, at 24 bytes for each.
+const HALF_HOUR_MEMORY_SHARE: usize = 192;
+
 /// What records are grouped by, and what is shown of the groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupQuestion {
@@ -84,9 +87,11 @@ impl GroupQuestion {
         let memory_bytes_max = values.memory_bytes_max();
         grouping.groups_max = (memory_bytes_max / GROUP_MEMORY_SHARE).max(1);
         grouping.distinct_max = (memory_bytes_max / CLIENT_MEMORY_SHARE).max(1);
+        grouping.half_hours_max = (memory_bytes_max / HALF_HOUR_MEMORY_SHARE).max(1);
         for measure in needed {
             match measure {
                 Measure::Clients => grouping.distinct = Some(Field::Client.column()),
+                Measure::Visitors | Measure::Visits => grouping.visitors = true,
                 Measure::FirstSeen | Measure::LastSeen => grouping.times = true,
                 Measure::Number(statistic, field) => add_number(&mut grouping, statistic, field),
                 Measure::Requests

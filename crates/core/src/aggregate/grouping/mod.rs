@@ -10,104 +10,40 @@
 //! | sum, maximum | [`sums`] | 32 bytes a group |
 //! | percentiles | [`distribution`] | 6 bytes for each of the last rows; otherwise 2, at most 6 for each distinct rounded number of a group |
 //! | distinct values of a column | [`distinct`] | 8 bytes for each of them in each group |
+//! | visitors and visits | [`visitors`] | 24 bytes for each half hour of one in each group |
 //! | first and last time | an array | 16 bytes a group |
 //!
 //! Only what a [`Grouping`] asks for is kept.
 
+mod definition;
 mod distinct;
 mod distribution;
 mod keys;
 mod rounded;
 mod sums;
+mod visitors;
 
 use std::borrow::Cow;
 
 use super::status::StatusClasses;
 use super::top_list::{Tally, TopList};
 use super::visit::{Visit, gather};
-use crate::column::{Codes, Segment, Selection, Times};
+use crate::column::{ABSENT, Codes, REMAINDER, Segment, Selection, Times};
+use crate::field::Field;
 use crate::schema::ColumnId;
-use distinct::DistinctPairs;
+use crate::value::Zone;
+use distinct::{DistinctEntries, GroupedId};
 use distribution::Distribution;
 use keys::KeyTable;
 use sums::NumberSums;
+use visitors::VisitorTable;
 
+pub use definition::{GroupKey, GroupedNumber, Grouping};
 pub use sums::NumberSum;
-
-/// What records are grouped by, and what is computed for each group besides records, bytes and
-/// errors.
-///
-/// # Examples
-///
-/// ```
-/// use weir_core::{Field, GroupKey, GroupedNumber, Grouping};
-///
-/// // The 95th percentile of the time of each path.
-/// let number = GroupedNumber { column: Field::RequestTime.column(), sums: false, quantiles: true };
-/// let keys = vec![GroupKey::Column(Field::Path.column())];
-/// let grouping = Grouping { numbers: vec![number], ..Grouping::by(keys) };
-/// assert!(grouping.has_column_ids());
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Grouping {
-    /// The keys, one at least. A group is a combination of their values.
-    pub keys: Vec<GroupKey>,
-    /// The number columns whose sums or quantiles are computed.
-    pub numbers: Vec<GroupedNumber>,
-    /// A text column whose distinct values are counted in each group.
-    pub distinct: Option<ColumnId>,
-    /// Whether the first and the last time of each group are computed.
-    pub times: bool,
-    /// The largest number of combinations with a group of their own. Records of the others are
-    /// counted together. Has no effect on groups by one text column, whose values are bounded.
-    pub groups_max: usize,
-    /// The largest number of distinct values that are counted exactly, in all groups together.
-    /// Beyond it, the counts are estimated from a sample of the values.
-    pub distinct_max: usize,
-}
-
-/// What records are grouped by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GroupKey {
-    /// The values of a text column; records without the column form a group, too.
-    Column(ColumnId),
-    /// The class of the status.
-    StatusClass,
-}
-
-/// The measures of a number column that are computed for each group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GroupedNumber {
-    /// The column.
-    pub column: ColumnId,
-    /// Whether the sum, the count and the maximum are computed.
-    pub sums: bool,
-    /// Whether quantiles are computed.
-    pub quantiles: bool,
-}
+pub use visitors::GroupVisitors;
 
 /// The first id of a value, both in a dictionary and among combinations.
-pub(super) const FIRST_ID: u32 = crate::column::REMAINDER + 1;
-
-impl Grouping {
-    /// Groups by these keys, without any measure besides records, bytes and errors.
-    pub fn by(keys: Vec<GroupKey>) -> Self {
-        Self {
-            keys,
-            numbers: Vec::new(),
-            distinct: None,
-            times: false,
-            groups_max: 1 << 20,
-            distinct_max: 1 << 24,
-        }
-    }
-
-    /// Returns whether the numbers of the groups are the ids of one column's values, or of the
-    /// status classes: their records, bytes and errors are those of the column's [`TopList`].
-    pub fn has_column_ids(&self) -> bool {
-        matches!(self.keys[..], [GroupKey::Column(_) | GroupKey::StatusClass])
-    }
-}
+pub(super) const FIRST_ID: u32 = REMAINDER + 1;
 
 /// The numbers of each group.
 ///
@@ -121,7 +57,10 @@ pub struct GroupTable {
     tallies: Option<TopList>,
     sums: Vec<Option<NumberSums>>,
     distributions: Vec<Option<Distribution>>,
-    distinct: Option<DistinctPairs>,
+    distinct: Option<DistinctEntries<GroupedId>>,
+    visitors: Option<VisitorTable>,
+    /// Whether a record had no value of its own for `distinct`, because no memory was left for it.
+    lacks_distinct: bool,
     /// The first and the last time of each group, in nanoseconds since 1970.
     times_ns: Vec<(i64, i64)>,
     /// Buffers that are reused for each segment.
@@ -150,7 +89,9 @@ impl GroupTable {
                 .iter()
                 .map(|number| number.quantiles.then(Distribution::default))
                 .collect(),
-            distinct: grouping.distinct.map(|_| DistinctPairs::new(grouping.distinct_max)),
+            distinct: grouping.distinct.map(|_| DistinctEntries::new(grouping.distinct_max)),
+            visitors: grouping.visitors.then(|| VisitorTable::new(grouping.half_hours_max)),
+            lacks_distinct: false,
             times_ns: Vec::new(),
             buffers: Buffers::default(),
             grouping: grouping.clone(),
@@ -168,8 +109,14 @@ impl GroupTable {
     }
 
     /// Adds the visited rows of a segment. Only the selection of `visit` has to be filled in if
-    /// [`Self::needs_visit`] returns false.
-    pub(super) fn update(&mut self, segment: &Segment, visit: &Visit, classes: &StatusClasses) {
+    /// [`Self::needs_visit`] returns false. `zone` is that of the days of visitors.
+    pub(super) fn update(
+        &mut self,
+        segment: &Segment,
+        visit: &Visit,
+        classes: &StatusClasses,
+        zone: Option<&Zone>,
+    ) {
         let selection = &visit.selection;
         if selection.is_empty() {
             return;
@@ -194,7 +141,12 @@ impl GroupTable {
             && let Some(codes) = segment.text(column)
         {
             gather(codes, selection, &mut buffers.ids, |id| id as u32);
-            distinct.add(groups, &buffers.ids);
+            self.lacks_distinct |= buffers.ids.contains(&REMAINDER);
+            let rows = groups.iter().zip(&buffers.ids);
+            distinct.add(rows.filter_map(|(group, id)| GroupedId::new(*group, *id)));
+        }
+        if let Some(visitors) = &mut self.visitors {
+            visitors.add(segment, selection, groups, zone);
         }
         if self.grouping.times {
             self.add_times(segment, selection, groups);
@@ -231,7 +183,9 @@ impl GroupTable {
 
     /// Returns the table in the arrangement in which its numbers can be asked for.
     pub fn arranged(&self) -> Cow<'_, Self> {
-        if !self.distinct.as_ref().is_some_and(DistinctPairs::waits) {
+        let waits = self.distinct.as_ref().is_some_and(DistinctEntries::waits)
+            || self.visitors.as_ref().is_some_and(VisitorTable::waits);
+        if !waits {
             return Cow::Borrowed(self);
         }
         let mut arranged = self.clone();
@@ -244,6 +198,9 @@ impl GroupTable {
         self.distributions.iter_mut().flatten().for_each(Distribution::arrange);
         if let Some(distinct) = &mut self.distinct {
             distinct.arrange();
+        }
+        if let Some(visitors) = &mut self.visitors {
+            visitors.arrange();
         }
         self.buffers = Buffers::default();
     }
@@ -270,6 +227,10 @@ impl GroupTable {
         if let (Some(own), Some(other)) = (&mut self.distinct, &other.distinct) {
             own.merge(other, new_number);
         }
+        if let (Some(own), Some(other)) = (&mut self.visitors, &other.visitors) {
+            own.merge(other, new_number);
+        }
+        self.lacks_distinct |= other.lacks_distinct;
         for (group, range_ns) in other.times_ns.iter().enumerate() {
             if *range_ns != NO_TIME {
                 widen(&mut self.times_ns, new_number(group as u32), *range_ns);
@@ -348,12 +309,24 @@ impl GroupTable {
     /// Returns the number of distinct values in each group, by group. Groups without a value may be
     /// missing at the end.
     pub fn distinct_counts(&self) -> Vec<u64> {
-        self.distinct.as_ref().map(DistinctPairs::counts).unwrap_or_default()
+        self.distinct.as_ref().map(DistinctEntries::counts).unwrap_or_default()
     }
 
-    /// Returns whether the numbers of distinct values are estimated from a sample.
+    /// Returns whether the numbers of distinct values are estimated from a sample, or lack records
+    /// whose value is not known.
     pub fn is_distinct_estimated(&self) -> bool {
-        self.distinct.as_ref().is_some_and(DistinctPairs::is_estimated)
+        self.lacks_distinct || self.distinct.as_ref().is_some_and(DistinctEntries::is_estimated)
+    }
+
+    /// Returns the visitors of each group, by group. Groups without one may be missing at the end.
+    pub fn visitor_counts(&self) -> Vec<GroupVisitors> {
+        self.visitors.as_ref().map(VisitorTable::counts).unwrap_or_default()
+    }
+
+    /// Returns whether the numbers of visitors and visits are estimated from a sample, or lack records
+    /// whose client or agent is not known.
+    pub fn are_visitors_estimated(&self) -> bool {
+        self.visitors.as_ref().is_some_and(VisitorTable::is_estimated)
     }
 
     /// Returns the first and the last time of a group, in nanoseconds since 1970.
@@ -367,7 +340,8 @@ impl GroupTable {
             + self.tallies.as_ref().map_or(0, TopList::memory_bytes)
             + self.sums.iter().flatten().map(NumberSums::memory_bytes).sum::<usize>()
             + self.distributions.iter().flatten().map(Distribution::memory_bytes).sum::<usize>()
-            + self.distinct.as_ref().map_or(0, DistinctPairs::memory_bytes)
+            + self.distinct.as_ref().map_or(0, DistinctEntries::memory_bytes)
+            + self.visitors.as_ref().map_or(0, VisitorTable::memory_bytes)
             + self.times_ns.capacity() * size_of::<(i64, i64)>()
     }
 
@@ -386,17 +360,17 @@ fn key_ids(
 ) {
     let column = match key {
         GroupKey::Column(column) => column,
-        GroupKey::StatusClass => crate::field::Field::Status.column(),
+        GroupKey::StatusClass => Field::Status.column(),
     };
     let Some(codes) = segment.text(column) else {
         ids.clear();
-        ids.resize(selection.len(), crate::column::ABSENT);
+        ids.resize(selection.len(), ABSENT);
         return;
     };
     match key {
         GroupKey::Column(_) => gather(codes, selection, ids, |id| id as u32),
         GroupKey::StatusClass => gather(codes, selection, ids, |id| match id as u32 {
-            crate::column::ABSENT => crate::column::ABSENT,
+            ABSENT => ABSENT,
             _ => FIRST_ID + u32::from(classes.class(id)),
         }),
     }
@@ -407,7 +381,7 @@ fn codes_of_rows(groups: &[u32], selection: &Selection, rows: usize) -> Codes {
     match selection {
         Selection::All(_) => Codes::U32(groups.into()),
         Selection::Rows(selected) => {
-            let mut codes = vec![crate::column::ABSENT; rows];
+            let mut codes = vec![ABSENT; rows];
             for (row, group) in selected.iter().zip(groups) {
                 codes[*row as usize] = *group;
             }

@@ -83,14 +83,12 @@ impl Sample {
 }
 
 impl VisitorCounts {
-    /// Counts half hours, which are sorted by visitor and time.
-    pub(super) fn of_sorted(half_hours: &[HalfHour], level: u32) -> Self {
+    /// Counts half hours. One visitor in 2^`level` was kept.
+    pub(super) fn of(mut half_hours: Vec<HalfHour>, level: u32) -> Self {
         let mut days: BTreeMap<i64, (Sample, Sample)> = BTreeMap::new();
         let [mut visitors, mut distinct, mut visits] = [Sample::default(); 3];
-        let mut own_days = Vec::new();
-        for visitor in half_hours.chunk_by(|one, next| one.key == next.key) {
-            visits_by_day(visitor, &mut own_days);
-            for (day, begun) in &own_days {
+        for_each_visitor(&mut half_hours, |own_days| {
+            for (day, begun) in own_days {
                 let (visitors, visits) = days.entry(*day).or_default();
                 visitors.add(1);
                 visits.add(*begun);
@@ -98,7 +96,7 @@ impl VisitorCounts {
             distinct.add(1);
             visitors.add(own_days.len() as u64);
             visits.add(own_days.iter().map(|(_, begun)| begun).sum());
-        }
+        });
         let day = |(day, (visitors, visits)): (i64, (Sample, Sample))| DayVisitors {
             day,
             visitors: visitors.estimate(level),
@@ -137,6 +135,29 @@ impl VisitorCounts {
     /// Returns whether all numbers are exact.
     pub fn is_exact(&self) -> bool {
         self.distinct.error_max == 0
+    }
+}
+
+/// Returns the visitors of all days and their visits, as [`VisitorCounts`] has them.
+pub(in crate::aggregate) fn visitors_of_days(
+    half_hours: &mut [HalfHour],
+    level: u32,
+) -> (CountedVisitors, CountedVisitors) {
+    let [mut visitors, mut visits] = [Sample::default(); 2];
+    for_each_visitor(half_hours, |days| {
+        visitors.add(days.len() as u64);
+        visits.add(days.iter().map(|(_, begun)| begun).sum());
+    });
+    (visitors.estimate(level), visits.estimate(level))
+}
+
+/// Calls a function with the days of each visitor, and the visits that began on each.
+fn for_each_visitor(half_hours: &mut [HalfHour], mut count: impl FnMut(&[(i64, u64)])) {
+    half_hours.sort_unstable_by_key(|half_hour| (half_hour.key, half_hour.range_s()));
+    let mut days = Vec::new();
+    for visitor in half_hours.chunk_by(|one, next| one.key == next.key) {
+        visits_by_day(visitor, &mut days);
+        count(&days);
     }
 }
 

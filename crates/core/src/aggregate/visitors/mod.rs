@@ -10,7 +10,9 @@ mod days;
 
 use std::collections::BTreeMap;
 
+pub(super) use counter::{HalfHour, visitor_key};
 pub use counter::{Moment, VisitorCounter};
+pub(super) use counts::visitors_of_days;
 pub use counts::{CountedVisitors, DayVisitors, VisitorCounts};
 
 use super::fold::Fold;
@@ -102,8 +104,8 @@ impl Fold for Visitors {
         if selection.is_empty() || segment.text(Field::Client.column()).is_none() {
             return;
         }
-        let clients = ids(segment, Field::Client.column(), &selection);
-        let agents = ids(segment, Field::UserAgent.column(), &selection);
+        let clients = column_ids(segment, Field::Client.column(), &selection);
+        let agents = column_ids(segment, Field::UserAgent.column(), &selection);
         let moments = moments(segment, &selection, self.zone.as_ref());
         for ((client, agent), moment) in clients.into_iter().zip(agents).zip(moments) {
             self.add(client, agent, moment);
@@ -122,7 +124,7 @@ impl Fold for Visitors {
 }
 
 /// The id of every selected row.
-fn ids(segment: &Segment, column: ColumnId, selection: &Selection) -> Vec<u32> {
+pub(super) fn column_ids(segment: &Segment, column: ColumnId, selection: &Selection) -> Vec<u32> {
     let absent = Codes::Constant { code: u64::from(ABSENT), rows: segment.rows() };
     let mut ids = Vec::new();
     gather(segment.text(column).unwrap_or(&absent), selection, &mut ids, |id| id as u32);
@@ -130,7 +132,11 @@ fn ids(segment: &Segment, column: ColumnId, selection: &Selection) -> Vec<u32> {
 }
 
 /// The time of every selected row.
-fn moments(segment: &Segment, selection: &Selection, zone: Option<&Zone>) -> Vec<Option<Moment>> {
+pub(super) fn moments(
+    segment: &Segment,
+    selection: &Selection,
+    zone: Option<&Zone>,
+) -> Vec<Option<Moment>> {
     let (Some(times), Some(zone)) = (segment.times(), zone) else {
         return vec![None; selection.len()];
     };
