@@ -59,7 +59,7 @@ pub(super) struct Siblings {
 #[derive(Debug, Default)]
 struct FolderFiles {
     by_number: HashMap<FileNumber, PathBuf>,
-    by_set: HashMap<OsString, Vec<PathBuf>>,
+    by_set: HashMap<OsString, Vec<(PathBuf, FileIdentity)>>,
 }
 
 /// The file of a place.
@@ -86,9 +86,10 @@ impl Siblings {
             moved.and_then(|path| FoundPlace::at(path, place)).or_else(|| {
                 let set = rotated_set(&own).into_os_string();
                 let copies = files.by_set.get(&set).into_iter().flatten();
-                let found = copies.filter_map(|path| FoundPlace::at(path, place));
-                let unknown = found.filter(|found| !shared.recall(&found.path, found.at.file));
-                unknown.max_by_key(|found| found.at.length)
+                // There may be many places of files that are gone, so few files are opened for each.
+                let unknown = copies.filter(|(path, file)| !shared.recall(path, *file));
+                let found = unknown.filter_map(|(path, _)| FoundPlace::at(path, place));
+                found.max_by_key(|found| found.at.length)
             })
         })
     }
@@ -110,7 +111,7 @@ impl FolderFiles {
                 files.by_number.insert(number, path.clone());
             }
             let set = rotated_set(&path).into_os_string();
-            files.by_set.entry(set).or_default().push(path);
+            files.by_set.entry(set).or_default().push((path, identity));
         }
         files
     }
