@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Report } from "../src/generated/Report";
-import { completionsOf } from "../src/state/typed";
+import { completionsOf, isWhole } from "../src/state/typed";
 
 describe("completions", () => {
   const row = (value: string, over = {}) => ({
@@ -21,26 +21,53 @@ describe("completions", () => {
         row("", { remainder: true }),
       ],
     },
+    distinct: {},
     request_time: { p50: 1 },
     upstream_time: null,
   } as unknown as Report;
 
+  const texts = (text: string) => completionsOf(text, report).map((one) => one.text);
+
   it("are the fields of the data, then the values of the field", () => {
-    expect(completionsOf("", report)).toEqual(["bytes", "path", "request_time", "status", "time"]);
-    expect(completionsOf("sta", report)).toContain("status");
-    expect(completionsOf("status=", report)).toEqual(["status=404", "status=200"]);
-    expect(completionsOf("status!=4", report)).toEqual(["status!=404", "status!=200"]);
-    expect(completionsOf("nothing=", report)).toEqual([]);
+    const fields = ["bytes>", "path=", "request_time>=", "status=", "time>="];
+    expect(texts("")).toEqual(fields);
+    expect(texts("sta")).toEqual(["status="]);
+    expect(texts("status=")).toEqual(["status=404", "status=200"]);
+    expect(texts("status!=4")).toEqual(["status!=404"]);
+    expect(texts("nothing=")).toEqual([]);
+    expect(texts("status=404"), "it is whole").toEqual([]);
+  });
+
+  it("have those first that begin with what is typed", () => {
+    expect(texts("T")).toEqual(["time>=", "bytes>", "path=", "request_time>=", "status="]);
+    expect(texts("status=0")).toEqual(["status=404", "status=200"]);
+  });
+
+  it("say how many records or values there are", () => {
+    const found = completionsOf("status", { ...report, distinct: { status: 2 } });
+    expect(found).toEqual([{ text: "status=", label: "status", count: 2, isField: true }]);
+    expect(completionsOf("status=4", report)).toEqual([
+      { text: "status=404", label: "404", count: 1, isField: false },
+    ]);
   });
 
   it("leave out what cannot be typed", () => {
-    expect(completionsOf("path=", report)).toEqual(["path=/", 'path="/a b\\"*"']);
+    expect(texts("path=")).toEqual(["path=/", 'path="/a b\\"*"']);
+    expect(texts('path="/a')).toEqual(['path="/a b\\"*"']);
   });
 
   it("complete the last condition", () => {
-    expect(completionsOf("path=/ AND not (status:", report)).toEqual([
+    expect(texts("path=/ AND not (status:")).toEqual([
       "path=/ AND not (status:404",
       "path=/ AND not (status:200",
     ]);
+    expect(texts("not sta")).toEqual(["not status="]);
+  });
+
+  it("are a filter once brackets are closed and a value is there", () => {
+    for (const whole of ["status=404", 'path="(" or b', "(a or b)", "x", "referer=(none)"])
+      expect(isWhole(whole), whole).toBe(true);
+    for (const part of ["(status=404", "status=", "a and ", "not", "bytes>"])
+      expect(isWhole(part), part).toBe(false);
   });
 });

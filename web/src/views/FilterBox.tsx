@@ -6,8 +6,10 @@ import { visible } from "../format/text";
 import type { ConditionPlace } from "../generated/ConditionPlace";
 import type { Report } from "../generated/Report";
 import { draft, question, state, typedCount } from "../state/store";
-import { completionsOf } from "../state/typed";
+import { type Completion, isWhole } from "../state/typed";
+import { COMPLETIONS, CompletionList, completionId } from "./CompletionList";
 import { clearDraft, refuseDraft, setText } from "./editing";
+import { useCompletions } from "./useCompletions";
 
 /** A text box for conditions. */
 export function FilterBox({ report }: { report: Report }) {
@@ -27,36 +29,53 @@ export function FilterBox({ report }: { report: Report }) {
     const typed = { ...state.value.question, clauses, conditions: [...conditions, text] };
     countTyped(isCounted ? typed : null);
   }, [text, without, isCounted]);
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    if (text.trim() === "") return;
-    stopCount();
+  const submit = async () => {
     const submitted = draft.peek();
-    const { clauses, conditions: before } = replaced?.without ?? state.value.question;
-    const outcome = await attempt({ clauses, conditions: [...before, text] });
+    if (submitted.text.trim() === "") return;
+    stopCount();
+    const { clauses, conditions: before } = submitted.replaced?.without ?? state.value.question;
+    const outcome = await attempt({ clauses, conditions: [...before, submitted.text] });
     // The answer is not about a text that was changed meanwhile.
     if (draft.peek() !== submitted) return;
     if (outcome.isAccepted) return clearDraft();
     // Another condition can only be refused if the log has changed.
     const own = outcome.place?.condition === before.length ? outcome.place : null;
     refuseDraft(outcome.refusal, own);
-    if (own !== null) input.current?.setSelectionRange(...unitsOf(text, own));
+    if (own !== null) input.current?.setSelectionRange(...unitsOf(submitted.text, own));
   };
+  const choose = (completion: Completion) => {
+    setText(completion.text);
+    if (completion.isField || !isWhole(completion.text)) return;
+    completions.close();
+    void submit();
+  };
+  const completions = useCompletions(text, report, choose);
+  const { listed, active } = completions;
   const onKeyDown = (event: KeyboardEvent) => {
+    if (completions.takeKey(event)) return event.preventDefault();
     if (event.key !== "Escape") return;
     // Here Escape clears the text instead of undoing the last step.
     event.preventDefault();
     if (text === "" && refusal === null) input.current?.blur();
     clearDraft();
   };
+  const onSubmit = (event: SubmitEvent) => {
+    event.preventDefault();
+    completions.close();
+    void submit();
+  };
   return (
     <>
-      <form class="filter-box" onSubmit={(event) => void submit(event)}>
+      <form class="filter-box" onSubmit={onSubmit}>
         <input
           ref={input}
           id={FILTER_BOX}
           type="text"
-          list="filter-completions"
+          role="combobox"
+          aria-autocomplete="list"
+          aria-expanded={listed.length > 0}
+          aria-controls={listed.length > 0 ? COMPLETIONS : undefined}
+          aria-activedescendant={active === null ? undefined : completionId(active)}
           value={text}
           placeholder="Filter: status=4xx and not googlebot"
           title="A condition, such as status=404 or a word. / leads here, ? shows how they are written"
@@ -67,23 +86,38 @@ export function FilterBox({ report }: { report: Report }) {
           autoCapitalize="off"
           spellcheck={false}
           data-testid="filter-box"
-          onInput={(event) => setText(event.currentTarget.value)}
+          onInput={(event) => {
+            setText(event.currentTarget.value);
+            completions.open();
+          }}
           onKeyDown={onKeyDown}
+          onBlur={completions.close}
         />
-        <datalist id="filter-completions">
-          {completionsOf(text, report).map((completion) => (
-            <option key={completion} value={completion} />
-          ))}
-        </datalist>
-        {refusal !== null && (
-          <p class="refusal" id="filter-refusal" role="alert" data-testid="filter-refusal">
-            {refusal.split("\n").map(visible).join("\n")}
-            {place !== null && <Marked text={text} place={place} />}
-          </p>
-        )}
+        {refusal !== null && <Refusal text={text} refusal={refusal} place={place} />}
       </form>
-      {isCounted && <TypedCount />}
+      {(isCounted || listed.length > 0) && (
+        <div class="typed">
+          {isCounted && <TypedCount />}
+          {listed.length > 0 && <CompletionList listed={listed} active={active} choose={choose} />}
+        </div>
+      )}
     </>
+  );
+}
+
+interface RefusalProps {
+  text: string;
+  refusal: string;
+  place: ConditionPlace | null;
+}
+
+/** Why the server has refused the text. */
+function Refusal({ text, refusal, place }: RefusalProps) {
+  return (
+    <p class="refusal" id="filter-refusal" role="alert" data-testid="filter-refusal">
+      {refusal.split("\n").map(visible).join("\n")}
+      {place !== null && <Marked text={text} place={place} />}
+    </p>
   );
 }
 
