@@ -8,6 +8,7 @@ use clap::{Arg, Args, Command};
 use clap_complete::Shell;
 use weir_core::{Field, STATUS_CLASS, format_notes};
 
+use crate::options::known_names;
 use crate::outcome::{Exit, Failure, print};
 
 /// Print a script with which a shell completes weir's commands, options and values
@@ -50,7 +51,8 @@ pub(crate) fn run(arguments: &CompletionsArguments, weir: Command) -> Result<Exi
 fn with_values(argument: Arg) -> Arg {
     let values = match argument.get_id().as_str() {
         "by" | "group" | "stack" => fields(false),
-        "field" => fields(true),
+        "fields" => derived_fields().collect(),
+        "field" | "conditions" => fields(true),
         "format" => format_notes().iter().map(|notes| notes.name.to_owned()).collect(),
         "tz" => zones(),
         "active" => ["passive", "once", "unlimited"].map(str::to_owned).to_vec(),
@@ -60,13 +62,25 @@ fn with_values(argument: Arg) -> Arg {
     argument.value_parser(PossibleValuesParser::new(values))
 }
 
-/// Returns the names of the fields that every format may have; with `with_numbers`, also the time
+/// Returns the names of the fields that every format may have, and of those that follow from them; with `with_numbers`, also the time
 /// and the numbers.
 fn fields(with_numbers: bool) -> Vec<String> {
     let text = Field::TEXT.into_iter();
     let numbers = [Field::Time].into_iter().chain(Field::NUMBERS).filter(|_| with_numbers);
     let names = text.chain(numbers).map(|field| field.name().to_owned());
-    names.chain([STATUS_CLASS.to_owned()]).collect()
+    names.chain([STATUS_CLASS.to_owned()]).chain(derived_fields()).collect()
+}
+
+/// The names of the derived fields. A part to choose has the value that people choose most often.
+fn derived_fields() -> impl Iterator<Item = String> {
+    let chosen = |name: &'static str| match name {
+        "network/N" => Some("network/16"),
+        "path/N" => Some("path/1"),
+        // Every parameter is one.
+        "query:NAME" => None,
+        name => Some(name),
+    };
+    known_names().filter_map(chosen).map(str::to_owned)
 }
 
 /// The names of the time zones.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use weir_core::{Format, FormatTracker, absent_keys};
 use weir_ingest::{
     Fault, FaultKind, FormatChoice, Head, Input, Pipeline, ReadError, StopReason, find_inputs,
-    read_inputs,
+    is_table_input, read_inputs,
 };
 
 use crate::display::safe;
@@ -56,7 +56,7 @@ pub(crate) fn find(inputs: &[Input], format: &FormatChoice) -> (Vec<Input>, Vec<
 /// without values.
 fn say_absent_keys(format: &Arc<Format>, input: &Input) {
     // The bytes of a pipe can be read only once.
-    if !matches!(input, Input::File(path) if path.is_file()) {
+    if !matches!(input, Input::File(path) if path.is_file()) || is_table_input(input) {
         return;
     }
     let is_enough = |text: &[u8]| text.len() >= FormatTracker::DETECTION_BYTES;

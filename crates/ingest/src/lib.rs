@@ -73,8 +73,8 @@ pub use scan::{
 };
 pub use source::{
     FileSet, FollowOptions, Follower, Head, Input, InputFile, LineJoiner, MemberLimit, ReadUpload,
-    Text, can_follow, find_inputs, first_time, is_identified, is_packed, read_inputs,
-    read_packed_file, read_stream, read_upload, with_year,
+    Text, can_follow, find_inputs, first_time, is_identified, is_packed, is_table_input,
+    read_inputs, read_packed_file, read_stream, read_upload, table_rows, with_year,
 };
 pub use state::{State, StateError};
 pub use weir_core::FormatChoice;

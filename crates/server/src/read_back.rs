@@ -12,7 +12,11 @@ pub(crate) fn unreadable_reason(source: &SourceProgress) -> String {
             "{name} was read before it was saved, and a saved data set has no lines; open the log itself"
         );
     }
+    let is_table = || source.snapshot().format.is_some_and(|format| format.is_packed());
     match source.is_packed() {
+        true if is_table() => {
+            format!("{name} is a table, which has no lines; save its records as CSV or JSON lines")
+        }
         true => format!("{name} was unpacked while it was read, and its lines were not kept"),
         false => format!("{name} was a stream, or was truncated; its lines were not kept"),
     }

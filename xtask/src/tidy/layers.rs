@@ -3,7 +3,7 @@
 use super::forbidden::{Crates, Exception, Rule};
 
 /// The crates that each crate may depend on, outside its tests.
-pub(super) const LAYERS: [(&str, &[&str]); 21] = [
+pub(super) const LAYERS: [(&str, &[&str]); 22] = [
     ("core", &[]),
     ("agents", &["weir-core"]),
     ("demo", &[]),
@@ -11,7 +11,8 @@ pub(super) const LAYERS: [(&str, &[&str]); 21] = [
     ("observe", &["weir-sync"]),
     ("net", &["weir-observe", "weir-sync"]),
     ("store", &["weir-core"]),
-    ("ingest", &["weir-core", "weir-observe", "weir-store", "weir-sync"]),
+    ("tables", &["weir-core"]),
+    ("ingest", &["weir-core", "weir-observe", "weir-store", "weir-sync", "weir-tables"]),
     ("feed", &["weir-ingest", "weir-net", "weir-observe", "weir-sync"]),
     ("rules", &["weir-core", "weir-sync"]),
     ("view", &["weir-core", "weir-rules"]),

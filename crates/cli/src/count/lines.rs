@@ -3,18 +3,29 @@
 use std::io::{self, Read};
 
 use memchr::memchr_iter;
-use weir_ingest::{FileRanges, Input, is_retryable, run_in_order};
+use weir_ingest::{FileRanges, Input, ReadError, is_retryable, run_in_order, table_rows};
 
 use super::InputCount;
 use crate::scan::{ScanError, for_each_text};
+use crate::sources::Complaint;
 
 /// The size of a read: the bytes are still in the cache when their line feeds are counted.
 const READ_BYTES: usize = 128 << 10;
 
-/// Counts the lines of an input. A large plain file is read on `threads` threads, in ranges that
+/// Counts the lines of an input, or the rows of a table. A large plain file is read on `threads` threads, in ranges that
 /// may begin within a line.
 pub(super) fn count(input: &Input, threads: usize) -> InputCount<u64> {
     let mut result = InputCount::default();
+    match table_rows(input) {
+        Ok(Some(rows)) => return InputCount { count: rows, was_read: true, ..result },
+        // What cannot be opened is reported below.
+        Ok(None) | Err(ReadError::Open(_)) => {}
+        Err(error) => {
+            let (name, sentence) = (input.name(), error.to_string());
+            result.complaints = vec![Complaint { name, sentence }];
+            return result;
+        }
+    }
     let complaints = for_each_text(input, |text| {
         result.was_read = true;
         if let Some(ranges) = FileRanges::of(input, text) {

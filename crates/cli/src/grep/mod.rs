@@ -16,7 +16,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use weir_core::{Format, Zone};
-use weir_ingest::{FormatChoice, Input, OrderedOutput, run_in_order};
+use weir_ingest::{FormatChoice, Input, OrderedOutput, is_table_input, run_in_order};
 use weir_query::period_text;
 use weir_view::RecordKind;
 
@@ -39,6 +39,10 @@ use crate::terminal::Screen;
 
 /// The number of bytes of output that are buffered before they are written.
 const OUTPUT_BYTES: usize = 64 << 10;
+
+/// Why a table is not searched.
+const TABLE_REFUSAL: &str = "is a Parquet file, which has no lines: add --json or --csv to print its \
+    records, --field NAME to search in a field, and -o to print what matches";
 
 /// The search, before the first file is opened.
 struct Search {
@@ -220,12 +224,26 @@ impl Search {
             || self.layout.output != OutputKind::Text
     }
 
+    /// Whether whole lines are searched or printed, which a table does not have.
+    fn needs_lines(&self) -> bool {
+        let layout = &self.layout;
+        let is_of_field = self.field.is_some();
+        let prints_lines = layout.output == OutputKind::Text
+            && !(layout.is_count || layout.is_list || layout.is_quiet)
+            && !(is_of_field && layout.is_only_matching);
+        !self.reads_records() || prints_lines || !(is_of_field || self.pattern.is_empty())
+    }
+
     /// Searches one input. An error is one of the output; errors of the input are in the result.
     fn search_input(
         &self,
         input: &Input,
         output: &mut OrderedOutput<'_>,
     ) -> io::Result<InputResult> {
+        if self.needs_lines() && is_table_input(input) {
+            let complaint = Complaint { name: input.name(), sentence: TABLE_REFUSAL.to_owned() };
+            return Ok(InputResult { complaints: vec![complaint], ..InputResult::default() });
+        }
         match self.reads_records() {
             true => self.search_records(input, output),
             false => self.search_lines(input, output),

@@ -51,6 +51,11 @@ impl Pattern {
         Ok(Self { matcher, is_empty: true, is_inverted: false })
     }
 
+    /// Whether every text matches.
+    pub(super) fn is_empty(&self) -> bool {
+        self.is_empty
+    }
+
     /// Returns the lines of a block to print, as ranges that include the line feed: those with a
     /// match, or with `-v` those without.
     pub(super) fn lines<'a>(&'a self, block: &'a [u8]) -> PatternLines<'a> {

@@ -84,11 +84,7 @@ impl DerivedArguments {
         for name in names {
             if self.field(name, (&own, &agents), None)?.is_none() && !self.geography.check(name)? {
                 let known = own.iter().map(DerivedField::name);
-                let known: Vec<&str> = known
-                    .chain(derived_names().iter().map(|it| it.name))
-                    .chain(GeoField::ALL.map(GeoField::name))
-                    .chain(weir_agents::DERIVED_NAMES.iter().map(|it| it.name))
-                    .collect();
+                let known: Vec<&str> = known.chain(known_names()).collect();
                 let nearest = nearest_name(name, known.iter().copied());
                 let meant = nearest.map_or_else(String::new, |it| format!("did you mean `{it}`? "));
                 return Err(Failure::new(format_args!(
@@ -152,6 +148,12 @@ impl DerivedArguments {
         }
         Ok(fields)
     }
+}
+
+/// The names of all derived fields, with a capital letter for a part to choose.
+pub(crate) fn known_names() -> impl Iterator<Item = &'static str> {
+    let of_lines = derived_names().iter().chain(weir_agents::DERIVED_NAMES);
+    of_lines.map(|it| it.name).chain(GeoField::ALL.map(GeoField::name))
 }
 
 /// The words of a text that may be names of fields, for texts in which names stand among others.

@@ -20,7 +20,7 @@ mod token_file;
 pub(crate) use admin::AdminArguments;
 pub(crate) use agents::{AgentArguments, AgentFields};
 pub(crate) use anonymize::{AnonymizeArguments, check_hidden};
-pub(crate) use derived::{DerivedArguments, words};
+pub(crate) use derived::{DerivedArguments, known_names, words};
 pub(crate) use format::FormatArguments;
 pub(crate) use keep::{FeedWindow, KeepArguments, StateArguments};
 pub(crate) use kind::KindArgument;

@@ -1,6 +1,7 @@
 //! The fields of several logs together. A single log may lack some of them.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 
 use weir_core::{
@@ -94,10 +95,18 @@ impl FirstRecords {
         };
         let Ok(head) = head else { return };
         self.are_all &= head.is_whole;
+        let mut formats: Vec<FirstFormat> = Vec::new();
+        let is_table = head.for_each_row(choice, |format, record| {
+            self.add_record(&mut formats, format, record);
+            ControlFlow::Continue(())
+        });
+        if is_table {
+            self.formats.extend(formats.into_iter().map(|first| first.format));
+            return;
+        }
         let mut tracker = FormatTracker::new(choice.clone(), TrackerOptions::default(), 0);
         let spans = tracker.track(head.lines(), 0).spans;
         let ends = spans.iter().skip(1).map(|span| span.start).chain([head.lines().len()]);
-        let mut formats: Vec<FirstFormat> = Vec::new();
         for (span, end) in spans.iter().zip(ends) {
             let mut reader = LogReader::of_span(span.format.clone(), &span.companions);
             for line in Lines::new(head.lines().get(span.start..end).unwrap_or_default()) {

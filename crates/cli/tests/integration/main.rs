@@ -94,6 +94,7 @@ mod support;
 #[cfg(target_os = "linux")]
 mod systemd;
 mod table_readers;
+mod tables;
 #[cfg(unix)]
 mod top;
 #[cfg(target_os = "linux")]

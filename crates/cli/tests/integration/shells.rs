@@ -6,13 +6,16 @@ use std::process::Command;
 use crate::support::{Folder, run, text};
 
 /// Lines up to the key for completion, and what the last word becomes. A folder has `access.log`.
-const LINES: [(&[&str], &str); 9] = [
+const LINES: [(&[&str], &str); 12] = [
     (&["rep"], "report"),
     (&["acc"], "access.log"),
     (&["report", "acc"], "access.log"),
     (&["report", "--invalid-no", "acc"], "access.log"),
     (&["report", "--gro"], "--group"),
     (&["count", "--by", "status_"], "status_class"),
+    (&["count", "--by", "crawler_o"], "crawler_operator"),
+    (&["report", "--fields", "weekd"], "weekday"),
+    (&["grep", "--where", "countr"], "country"),
     (&["grep", "x", "acc"], "access.log"),
     (&["access.log", "--foll"], "--follow"),
     (&["completions", "zs"], "zsh"),

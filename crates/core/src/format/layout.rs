@@ -1,10 +1,13 @@
 //! The layout of records that a program makes itself, without writing them as text.
 
 use super::compiled::Format;
+use super::own_names::unique_name;
 use super::program::Program;
-use super::program::packed::PackedProgram;
+use super::program::packed::{PackedProgram, PackedRecords};
 use crate::field::Field;
+use crate::line::Line;
 use crate::record::Record;
+use crate::schema::RecordKind;
 
 /// The fields of records that a program makes, and the form in which they are packed into blocks.
 ///
@@ -55,6 +58,41 @@ impl RecordLayout {
         Self { name: name.to_owned(), fields, extra_fields, program }
     }
 
+    /// A layout for the rows of a table, which were records of some log. Path and query are columns of
+    /// their own, a text `-` is a value, and `has_arrival_times` says whether times are those at which
+    /// requests arrived. A name that fields or outputs have is changed, as in the formats of logs.
+    ///
+    /// ```
+    /// use weir_core::{Field, RecordKind, RecordLayout};
+    ///
+    /// let columns = vec!["tenant".to_owned(), "file".to_owned()];
+    /// let layout = RecordLayout::of_table("PARQUET", vec![Field::Path], columns, RecordKind::Request, false);
+    /// assert_eq!(layout.extra_fields(), ["tenant", "log_file"]);
+    /// assert!(!layout.format().has_arrival_times());
+    /// ```
+    pub fn of_table(
+        name: &str,
+        mut fields: Vec<Field>,
+        columns: Vec<String>,
+        kind: RecordKind,
+        has_arrival_times: bool,
+    ) -> Self {
+        fields.sort_unstable();
+        fields.dedup();
+        let mut extra_fields = Vec::with_capacity(columns.len());
+        for column in columns {
+            let name = unique_name(&column, &extra_fields);
+            extra_fields.push(name);
+        }
+        let program = PackedProgram::of_table(&fields, extra_fields.len(), kind, has_arrival_times);
+        Self { name: name.to_owned(), fields, extra_fields, program }
+    }
+
+    /// The packed records of a block, each without its length, as the lines of the format.
+    pub fn records(block: &[u8]) -> impl Iterator<Item = Line<'_>> {
+        PackedRecords::new(block)
+    }
+
     /// The names of the fields that are not a [`Field`].
     pub fn extra_fields(&self) -> &[String] {
         &self.extra_fields
@@ -65,6 +103,17 @@ impl RecordLayout {
         let program = Program::Packed(self.program.clone());
         let (fields, extra) = (self.fields.clone(), self.extra_fields.clone());
         Format::new("packed records", fields, extra, program).with_name(&self.name)
+    }
+
+    /// [`Self::pack`], unless the record has more than so many bytes of text. Returns false then, and
+    /// packs nothing.
+    pub fn pack_up_to(&self, record: &Record<'_>, bytes_max: usize, packed: &mut Vec<u8>) -> bool {
+        let texts = self.program.text_bytes(record);
+        if texts > bytes_max {
+            return false;
+        }
+        self.pack(record, packed);
+        true
     }
 
     /// Packs a record behind the others in `packed`. Fields that the layout lacks are left out.

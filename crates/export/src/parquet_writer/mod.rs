@@ -32,7 +32,7 @@ use text_column::encode_texts;
 /// Texts and sizes are dictionary encoded, ascending columns delta encoded, and pages compressed
 /// with Zstandard. Each column of a row group has its minimum, maximum and number of NULLs.
 /// Instants are `TIMESTAMP(MICROS, UTC)`, durations `DOUBLE`, and other numbers signed integers. The
-/// file's metadata also has the units of numbers, as `weir.unit.COLUMN`.
+/// file's metadata also has the units of numbers, as `weir.unit.COLUMN`, and what the records are.
 ///
 /// # Memory
 /// The encoded row group, and the footer entries of earlier ones: about 100 bytes for each column
@@ -86,13 +86,15 @@ impl ParquetWriter {
         let root = Type::group_type_builder("records").with_fields(fields?).build()?;
         let units = schema.columns().iter().filter_map(|column| column.unit_entry());
         let units = units.map(|(key, unit)| KeyValue::new(key, unit.to_owned()));
+        let records = schema.record_entries();
+        let records = records.map(|(key, value)| KeyValue::new(key.to_owned(), value.to_owned()));
         let mut properties = WriterProperties::builder()
             .set_created_by(concat!("weir version ", env!("CARGO_PKG_VERSION")).to_owned())
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?))
             .set_statistics_enabled(EnabledStatistics::Chunk)
             .set_statistics_truncate_length(Some(STATISTICS_BYTES_MAX))
             .set_dictionary_page_size_limit(DICTIONARY_BYTES_MAX)
-            .set_key_value_metadata(Some(units.collect()));
+            .set_key_value_metadata(Some(units.chain(records).collect()));
         for column in schema.columns().iter().filter(|column| column.ascends()) {
             let path = ColumnPath::new(vec![column.name.clone()]);
             properties = properties

@@ -37,6 +37,9 @@ pub struct TableSchema {
     further: Vec<TableColumn>,
     /// The fields that the logs were known to have, or that have a column.
     known: HashSet<String>,
+    /// The kind of the records, and whether their times are those at which requests arrived.
+    pub(crate) kind: RecordKind,
+    pub(crate) has_arrival_times: bool,
 }
 
 /// The name that stands for the default columns in [`TableSchema::select`].
@@ -64,6 +67,7 @@ impl TableSchema {
         let mut columns = Columns { fields, is_table: true, schema: Self::empty() };
         columns.push_all(has_nanoseconds);
         let mut schema = columns.schema;
+        (schema.kind, schema.has_arrival_times) = (fields.kind(), fields.has_arrival_times());
         schema.know(Field::ALL.map(Field::name));
         schema.know(fields.extra_fields().iter().map(String::as_str));
         schema
@@ -97,7 +101,13 @@ impl TableSchema {
     }
 
     fn empty() -> Self {
-        Self { columns: Vec::new(), further: Vec::new(), known: HashSet::new() }
+        Self {
+            columns: Vec::new(),
+            further: Vec::new(),
+            known: HashSet::new(),
+            kind: RecordKind::Request,
+            has_arrival_times: false,
+        }
     }
 
     /// Returns the named columns, in the order of the names. A field may have any of its names.
@@ -121,7 +131,8 @@ impl TableSchema {
         }
         let (is_selected, known) = (|it: &TableColumn| selected.contains(it), self.known.clone());
         let others = self.columns.iter().chain(&self.further).filter(|it| !is_selected(it));
-        let mut schema = Self { further: others.cloned().collect(), columns: selected, known };
+        let further = others.cloned().collect();
+        let mut schema = Self { further, columns: selected, known, ..*self };
         let names: Vec<String> = schema.columns.iter().filter_map(TableColumn::field).collect();
         schema.know(names.iter().map(String::as_str));
         Ok(schema)
@@ -163,6 +174,17 @@ impl TableSchema {
 
     fn know<'a>(&mut self, fields: impl IntoIterator<Item = &'a str>) {
         self.known.extend(fields.into_iter().map(str::to_owned));
+    }
+
+    /// Returns the metadata entries of a file about its records, for the program that reads them back: the
+    /// kind, unless they are requests, and whether times are those at which requests arrived.
+    pub(crate) fn record_entries(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let kind = match self.kind {
+            RecordKind::Request => None,
+            RecordKind::ErrorLogLine => Some(("weir.records", "error_log_lines")),
+            RecordKind::FirewallEvent => Some(("weir.records", "firewall_events")),
+        };
+        kind.into_iter().chain(self.has_arrival_times.then_some(("weir.times", "arrival")))
     }
 
     /// Returns the index of the column with the cells of this origin.

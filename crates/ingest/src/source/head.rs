@@ -1,12 +1,17 @@
 //! The beginning of a source's text, examined before the source is read.
 
+use std::fs::File;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use weir_core::{LineOutcome, Lines, LogReader, Timestamp, detect_format};
+use weir_core::{
+    Format, LineOutcome, Lines, LogReader, Record, RecordLayout, Timestamp, detect_format,
+};
 
 use super::byte_counter::ByteCounter;
 use super::input::Input;
+use super::table::{Table, open_table};
 use super::unpack::{Text, unpack};
 use super::year::with_year;
 use crate::error::{Fault, FaultKind, ReadError};
@@ -19,15 +24,23 @@ const TEXT_BYTES_MAX: usize = 1 << 20;
 /// The size of one read.
 const READ_BYTES: usize = 64 << 10;
 
-/// The beginning of a source's first text, unpacked.
+/// The beginning of a source's first text, unpacked, or of a table.
 #[derive(Debug, Default)]
 pub struct Head {
-    /// The text.
+    /// The text. That of a table is empty.
     pub text: Vec<u8>,
     /// Whether the text is complete.
     pub is_whole: bool,
     /// The time that no line of the source is much later than, if known.
     last_time: Option<LastTime>,
+    table: Option<TableHead>,
+}
+
+/// The first records of a table.
+#[derive(Debug)]
+struct TableHead {
+    format: Arc<Format>,
+    packed: Vec<u8>,
 }
 
 impl Head {
@@ -37,9 +50,43 @@ impl Head {
     /// # Errors
     /// If the input cannot be opened.
     pub fn of(input: &Input, is_enough: impl Fn(&[u8]) -> bool) -> Result<Self, ReadError> {
+        if let Ok(Some(file)) = open_table(input) {
+            return Self::of_table(file);
+        }
         let mut head = Self::default();
         let faults = input.read(&mut |text| head.read(text, &is_enough));
         head.or_error(faults)
+    }
+
+    fn of_table(file: File) -> Result<Self, ReadError> {
+        let table = Table::open(file, &FormatChoice::Detect)?;
+        let (format, packed) = (table.format().clone(), table.first_records());
+        Ok(Self { table: Some(TableHead { format, packed }), ..Self::default() })
+    }
+
+    /// Calls `visit` for the first records of a table, in order, with what else the lines of `choice`
+    /// have. Returns false if this is the head of a text.
+    pub fn for_each_row(
+        &self,
+        choice: &FormatChoice,
+        mut visit: impl FnMut(&Arc<Format>, &Record<'_>) -> ControlFlow<()>,
+    ) -> bool {
+        let Some(table) = &self.table else { return false };
+        let format = match choice.line_options() {
+            Some(options) => Arc::new(table.format.with_line_options(&options)),
+            None => table.format.clone(),
+        };
+        let mut reader = LogReader::new(format);
+        for row in RecordLayout::records(&table.packed) {
+            let flow = reader.read(row.bytes, |parser, outcome| match outcome {
+                LineOutcome::Record(record) => visit(parser.format(), record),
+                _ => ControlFlow::Continue(()),
+            });
+            if flow.is_break() {
+                break;
+            }
+        }
+        true
     }
 
     /// [`Self::of`] for a stream.
@@ -66,7 +113,12 @@ impl Head {
 
     /// The time of the first record that has one.
     pub fn first_time(&self, format: &FormatChoice) -> Option<Timestamp> {
-        first_time_in(self.lines(), format, self.last_time)
+        let mut time = None;
+        let is_table = self.for_each_row(format, |_, record| {
+            time = record.time;
+            if time.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        if is_table { time } else { first_time_in(self.lines(), format, self.last_time) }
     }
 
     fn read(&mut self, text: &mut Text<'_>, is_enough: impl Fn(&[u8]) -> bool) -> ControlFlow<()> {

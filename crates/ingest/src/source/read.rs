@@ -1,6 +1,7 @@
 //! Reads inputs and streams into a pipeline.
 
 use std::borrow::Cow;
+use std::fs::File;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use weir_sync::{Condition, Lock};
 use super::byte_counter::ByteCounter;
 use super::input::{Input, PlainBytes, PlainInput};
 use super::read_before::{KnownTexts, ReadBefore};
+use super::table::{Table, open_table};
 use super::unpack::{Text, Unpacked, unpack};
 use super::upload::MemberLimit;
 use crate::clock::{Clock, SystemClock};
@@ -135,6 +137,12 @@ impl InputOrder {
             self.begin(index);
         }
         let position = InputPosition { order: self, index, is_live };
+        // If it cannot be opened, the reason is found below.
+        if let Ok(Some(file)) = open_table(input) {
+            let mut reader = TextReader::new(intake, format, input.bytes_total(), Some(position));
+            let faults = reader.read_table(&input.name(), file);
+            return reader.end(&input.name(), faults);
+        }
         let plain = input.open_plain();
         let before = match &plain {
             Ok(None) => self.known.part_of(input),
@@ -260,6 +268,33 @@ impl<'a> TextReader<'a> {
         let result = self.copy(&mut writer, text);
         drop(plain_guard);
         self.finish(text.name(), writer, result)
+    }
+
+    /// Reads the rows of a table. Returns the error if it cannot be read as one.
+    fn read_table(&mut self, name: &str, file: File) -> Vec<Fault> {
+        let table = match Table::open(file, self.format) {
+            Ok(table) => table,
+            Err(error) => return vec![Fault::new(name, error)],
+        };
+        let mut options = self.options(name, self.bytes_total);
+        options.format = FormatChoice::Forced(table.format().clone());
+        let mut writer = self.open(options).into_records();
+        let progress = writer.progress().clone();
+        progress.set_note(table.note());
+        let read = table.write(&mut writer);
+        let pushed = match &read {
+            Err(ReadError::Stopped(reason)) => Err(*reason),
+            _ => Ok(()),
+        };
+        let end = read.as_ref().err().map_or(SourceEnd::Done, SourceEnd::from);
+        writer.finish(end, &pushed);
+        self.faults.extend(table.note().map(|note| Fault::note(name, note)));
+        if let Err(error) = read
+            && !progress.is_satisfied()
+        {
+            self.faults.push(Fault::new(name, error));
+        }
+        Vec::new()
     }
 
     /// Lets the parsers read a plain file themselves.

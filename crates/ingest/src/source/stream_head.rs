@@ -6,15 +6,20 @@ use super::archive::{is_tar, is_zip};
 use super::compression::{MAGIC_BYTES, is_compress};
 use super::json_records::Arrangement;
 use super::packing::Packing;
+use weir_tables::is_table;
 
 /// The number of bytes that identify how a source is packed: the length of a tar header.
 pub(super) const HEAD_BYTES: usize = 512;
 
-/// Whether the first bytes of a file are those of a compressed file, UTF-16, an archive, lines of a
-/// container runtime, or JSON whose records are not one on each line. More bytes may change the
+/// Whether the first bytes of a file are those of a compressed file, UTF-16, an archive, a table, lines
+/// of a container runtime, or JSON whose records are not one on each line. More bytes may change the
 /// answer until [`is_identified`].
 pub fn is_packed(head: &[u8]) -> bool {
-    Packing::of(head).is_some() || is_tar(head) || is_zip(head) || is_compress(head)
+    Packing::of(head).is_some()
+        || is_tar(head)
+        || is_zip(head)
+        || is_compress(head)
+        || is_table(head)
 }
 
 /// Whether these first bytes of a file are enough to tell whether it is packed. A whole line is

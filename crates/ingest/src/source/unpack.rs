@@ -9,9 +9,11 @@ use super::compression::is_compress;
 use super::decompress::open_layer;
 use super::packing::Packing;
 use super::stream_head::{StreamWithHead, is_text, read_head};
+use super::table::STREAM_REFUSAL;
 use crate::error::StreamError;
 use crate::error::{Fault, ReadError};
 use crate::log_year::LastTime;
+use weir_tables::is_table;
 
 /// The greatest depth of nested archives, so that recursion is bounded.
 const DEPTH_MAX: usize = 8;
@@ -161,6 +163,9 @@ impl Unpacker<'_> {
             let why = "is packed by compress (.Z), which Weir does not read; unpack it first with \
                        `uncompress` or `gzip -d`";
             return self.refuse(location.name, why);
+        }
+        if is_table(&head) && !location.is_member {
+            return self.refuse(location.name, STREAM_REFUSAL);
         }
         let is_text = is_text(&head);
         let mut stream = StreamWithHead::new(head, stream);

@@ -73,6 +73,12 @@ impl SourceWriter {
         }
     }
 
+    /// Writes packed records instead of bytes. Nothing was written before, and the format of the
+    /// source is forced: it is that of the records.
+    pub(crate) fn into_records(self) -> RecordWriter {
+        RecordWriter::of_file(self.tracker.format().clone(), self.submitter)
+    }
+
     /// The progress of the source.
     pub fn progress(&self) -> &Arc<SourceProgress> {
         &self.submitter.progress

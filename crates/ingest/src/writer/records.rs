@@ -6,7 +6,8 @@ use weir_core::{Block, BlockFormats, Format, FormatSpan, RecordLayout};
 
 use super::submitter::Submitter;
 use crate::error::StopReason;
-use crate::progress::{Phase, SourceProgress};
+use crate::progress::{Phase, SourceEnd, SourceProgress};
+use crate::queue::Job;
 
 /// Writes blocks of packed records; see [`RecordLayout`].
 ///
@@ -29,6 +30,11 @@ impl RecordWriter {
         Self { format, submitter, end: 0 }
     }
 
+    /// The writer of a source whose records are all there already, such as the rows of a file.
+    pub(super) fn of_file(format: Arc<Format>, submitter: Submitter) -> Self {
+        Self { format, submitter, end: 0 }
+    }
+
     /// The progress of the source.
     pub fn progress(&self) -> &Arc<SourceProgress> {
         &self.submitter.progress
@@ -40,14 +46,37 @@ impl RecordWriter {
     /// # Errors
     /// If the source has to stop.
     pub async fn submit(&mut self, packed: Vec<u8>) -> Result<(), StopReason> {
+        let jobs = self.jobs(packed, 0)?;
+        self.submitter.push_async(jobs).await
+    }
+
+    /// [`Self::submit`] for threads. So many records before these were too long.
+    ///
+    /// # Errors
+    /// If the source has to stop.
+    pub(crate) fn submit_waiting(
+        &mut self,
+        packed: Vec<u8>,
+        too_long: u64,
+    ) -> Result<(), StopReason> {
+        let jobs = self.jobs(packed, too_long)?;
+        self.submitter.push(jobs)
+    }
+
+    /// Ends the source once it is parsed.
+    pub(crate) fn finish(self, end: SourceEnd, pushed: &Result<(), StopReason>) {
+        self.submitter.end(self.end, end, pushed);
+    }
+
+    fn jobs(&mut self, packed: Vec<u8>, too_long: u64) -> Result<Vec<Job>, StopReason> {
         self.submitter.check()?;
         let mut block = Block::new(packed);
+        block.too_long_lines = too_long;
         (block.offset, block.offset_end) = (self.end, self.end + block.offset_end);
         self.end = block.offset_end;
         let span = FormatSpan { start: 0, format: self.format.clone(), companions: Arc::default() };
         let formats = BlockFormats { spans: vec![span], findings: Vec::new() };
-        let jobs = self.submitter.jobs(block, formats, true, false);
-        self.submitter.push_async(jobs).await
+        Ok(self.submitter.jobs(block, formats, true, false))
     }
 
     /// A buffer to pack into, for reuse.

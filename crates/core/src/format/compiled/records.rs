@@ -55,16 +55,18 @@ impl Format {
     }
 
     /// Whether the time of a line is that at which the request arrived: Apache's `%t`, and the
-    /// accept date of HAProxy, and the times of our gateway, packed or in JSON. nginx and most
+    /// accept date of HAProxy, and the times of our gateway, packed or in JSON. A table states it. nginx and most
     /// others log the time at which they had answered.
     pub fn has_arrival_times(&self) -> bool {
-        if let Program::Stored(program) = &self.program {
-            return program.traits.has_arrival_times;
+        match &self.program {
+            Program::Stored(program) => return program.traits.has_arrival_times,
+            Program::Packed(program) => return program.has_arrival_times,
+            _ => {}
         }
         let is_apache = self.definition.contains("%t") || self.definition.contains("%{begin");
         let has_own_time =
             ["HAPROXY", "WEIRGATEWAY"].iter().any(|name| self.name.starts_with(name));
-        is_apache || has_own_time || self.is_packed()
+        is_apache || has_own_time
     }
 
     /// Whether blocks hold packed records instead of lines; see [`crate::RecordLayout`].
@@ -111,6 +113,7 @@ impl Format {
         match &self.program {
             Program::Json(program) => program.syntax == MemberSyntax::Json,
             Program::Stored(program) => program.traits.has_literal_dashes,
+            Program::Packed(program) => program.has_literal_dashes,
             _ => false,
         }
     }

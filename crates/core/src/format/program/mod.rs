@@ -171,7 +171,8 @@ impl Program {
             Self::Delimited(program) => program.kind,
             Self::Json(program) => program.kind,
             Self::Stored(program) => program.kind,
-            Self::Line(_) | Self::Packed(_) => RecordKind::Request,
+            Self::Packed(program) => program.kind,
+            Self::Line(_) => RecordKind::Request,
         }
     }
 

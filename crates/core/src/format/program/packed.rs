@@ -8,13 +8,15 @@
 //! ```
 //!
 //! All numbers are little-endian. The request target stands in place of the path and the query, so
-//! that a block's reader splits each distinct one once. Packed records are never stored and never
+//! that a block's reader splits each distinct one once; not so for the rows of tables, which have them
+//! apart. Packed records are never stored and never
 //! leave the process, so the form may change with each version.
 
 use super::mismatch::{Mismatch, Reason};
 use crate::field::Field;
 use crate::line::Line;
 use crate::record::Record;
+use crate::schema::RecordKind;
 use crate::value::Timestamp;
 
 /// A number that is absent. It is that of packed columns too.
@@ -30,13 +32,17 @@ const MALFORMED: &str = "these bytes are not a packed record";
 pub(in crate::format) struct PackedProgram {
     numbers: Vec<Field>,
     texts: Vec<Text>,
+    pub(in crate::format) kind: RecordKind,
+    pub(in crate::format) has_arrival_times: bool,
+    /// Whether a text `-` is a value.
+    pub(in crate::format) has_literal_dashes: bool,
 }
 
 /// A text of a record, in the order in which it is packed.
 #[derive(Debug, Clone, Copy)]
 enum Text {
     Known(Field),
-    /// The path, and the query after `?`.
+    /// The path, and the query after `?`, if they are one value.
     Target,
     /// The extra field of this index.
     Extra(usize),
@@ -45,23 +51,56 @@ enum Text {
 impl PackedProgram {
     /// A program for these fields and so many extra fields.
     pub(in crate::format) fn new(fields: &[Field], extra_fields: usize) -> Self {
-        let has = |field: &Field| fields.contains(field);
         let text = |field: Field| match field {
             Field::Path => Some(Text::Target),
             Field::Query => None,
             field => Some(Text::Known(field)),
         };
+        Self::with_texts(fields, extra_fields, text)
+    }
+
+    /// A program for the rows of a table, with path and query apart.
+    pub(in crate::format) fn of_table(
+        fields: &[Field],
+        extra_fields: usize,
+        kind: RecordKind,
+        has_arrival_times: bool,
+    ) -> Self {
+        let program = Self::with_texts(fields, extra_fields, |field| Some(Text::Known(field)));
+        Self { kind, has_arrival_times, has_literal_dashes: true, ..program }
+    }
+
+    fn with_texts(
+        fields: &[Field],
+        extra_fields: usize,
+        text: impl Fn(Field) -> Option<Text>,
+    ) -> Self {
+        let has = |field: &Field| fields.contains(field);
         let known = Field::TEXT.into_iter().filter(has).filter_map(text);
         let extra = (0..extra_fields).map(Text::Extra);
         Self {
             numbers: Field::NUMBERS.into_iter().filter(has).collect(),
             texts: known.chain(extra).collect(),
+            kind: RecordKind::Request,
+            has_arrival_times: true,
+            has_literal_dashes: false,
         }
     }
 
     /// Whether path and query are there, as one target.
     pub(in crate::format) fn has_request_target(&self) -> bool {
         self.texts.iter().any(|text| matches!(text, Text::Target))
+    }
+
+    /// The bytes of all texts of a record, without the `?` between a path and its query.
+    pub(in crate::format) fn text_bytes(&self, record: &Record<'_>) -> usize {
+        let bytes = |text: Option<&[u8]>| text.map_or(0, <[u8]>::len);
+        let of_text = |text: &Text| match text {
+            Text::Known(field) => bytes(record.text(*field)),
+            Text::Extra(index) => bytes(record.extra(*index)),
+            Text::Target => bytes(record.text(Field::Path)) + bytes(record.text(Field::Query)),
+        };
+        self.texts.iter().map(of_text).sum()
     }
 
     /// Packs a record behind the others in `packed`. Nothing is packed of one that is larger than 4

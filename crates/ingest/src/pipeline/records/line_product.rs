@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use weir_core::{
     Block, CompanionSearch, FollowedFormat, Format, LineDetector, LineOutcome, LogReader,
-    UnparsedLine,
+    RecordLayout, UnparsedLine,
 };
 use weir_observe::mark;
 use weir_sync::Lock;
@@ -176,6 +176,10 @@ impl<S: LineSink, C> LineProduct<'_, S, C> {
         visit: &mut Visit<S::Output>,
         has_turn: bool,
     ) -> bool {
+        if job.format.is_packed() {
+            self.read_packed(job, reader, visit);
+            return true;
+        }
         let line_bytes_max = self.records.limits.line_bytes_max;
         for (start, bytes) in RawLines::new(job.block.bytes(), visit.at) {
             let offset = job.block.offset + start as u64;
@@ -184,7 +188,7 @@ impl<S: LineSink, C> LineProduct<'_, S, C> {
             if bare.len() > line_bytes_max {
                 visit.counts.too_long_lines += 1;
             } else if self.sink.wants(&line, &mut visit.output)
-                && !self.read_line(&line, &mut reader.log, visit)
+                && !self.read_line(&line, bare, &mut reader.log, visit)
             {
                 match self.find_format(bare, job, visit, has_turn) {
                     Unmatched::Unparsed => {
@@ -194,7 +198,7 @@ impl<S: LineSink, C> LineProduct<'_, S, C> {
                     }
                     Unmatched::Joined(format) => {
                         reader.add(format);
-                        self.read_line(&line, &mut reader.log, visit);
+                        self.read_line(&line, bare, &mut reader.log, visit);
                     }
                     Unmatched::Undecided => {
                         visit.at = start;
@@ -207,16 +211,32 @@ impl<S: LineSink, C> LineProduct<'_, S, C> {
         true
     }
 
-    /// Reads a line and passes it to the sink. Returns false if it is in none of the formats so far;
-    /// the sink has not got it then.
+    /// Reads packed records, which have no lines: the sink gets empty ones.
+    fn read_packed(&mut self, job: &Job, reader: &mut SpanReader, visit: &mut Visit<S::Output>) {
+        for record in RecordLayout::records(job.block.bytes()) {
+            let offset = job.block.offset + record.start as u64;
+            let line =
+                LogLine { bytes: b"", number: job.lines_before + visit.counts.lines, offset };
+            if self.sink.wants(&line, &mut visit.output)
+                && !self.read_line(&line, record.bytes, &mut reader.log, visit)
+            {
+                visit.counts.unparsed_lines += 1;
+                self.sink.take(&line, None, &mut visit.output);
+            }
+            visit.counts.lines += 1;
+        }
+    }
+
+    /// Reads the bytes of a line and passes it to the sink. Returns false if it is in none of the formats
+    /// so far; the sink has not got it then.
     #[inline]
     fn read_line(
         &mut self,
         line: &LogLine<'_>,
+        bare: &[u8],
         log: &mut LogReader,
         Visit { output, counts, .. }: &mut Visit<S::Output>,
     ) -> bool {
-        let bare = bare(line.bytes);
         log.read(bare, |parser, outcome| match outcome {
             LineOutcome::Record(record) => {
                 counts.records += 1;

@@ -1,0 +1,197 @@
+//! Which field of a record a column is.
+
+use weir_core::{ColumnKind, Field, Unit};
+
+use crate::error::TableError;
+use crate::footer::{ColumnType, Meaning, Physical, TimeUnit};
+
+/// What a column becomes in a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Text(Field),
+    /// The further field of this index.
+    Extra(usize),
+    /// A number as it stands: bytes, or nanoseconds.
+    Number(Field),
+    /// A duration in seconds.
+    Seconds(Field),
+    Time(TimeUnit),
+    /// Bytes with the day and the nanoseconds of the day, as Impala and old Sparks write them.
+    OldTime,
+    /// The offset of the time from UTC, in seconds.
+    ZoneOffset,
+    /// The names of the columns whose value has escapes.
+    EscapedColumns,
+}
+
+/// The most columns that are read; logs have a tenth of them.
+const COLUMNS_MAX: usize = 256;
+
+/// The columns of a table that are read.
+#[derive(Debug, Default)]
+pub(crate) struct Roles {
+    /// The indices of the columns, with what they become.
+    pub(crate) columns: Vec<(usize, Role)>,
+    pub(crate) fields: Vec<Field>,
+    pub(crate) extra_fields: Vec<String>,
+    /// The names of the columns that no field can have.
+    pub(crate) left_out: Vec<String>,
+}
+
+impl Roles {
+    /// Finds the columns to read.
+    ///
+    /// # Errors
+    /// If a column with the name of a field has another type, or no column has such a name.
+    pub(crate) fn of(columns: &[ColumnType]) -> Result<Self, TableError> {
+        let has = |name: &str| columns.iter().any(|column| column.name == name);
+        let mut roles = Self::default();
+        for (index, column) in columns.iter().enumerate() {
+            roles.add(index, column, has).map_err(|error| error.of_column(&column.name))?;
+        }
+        if roles.fields.is_empty() {
+            let names = columns.iter().take(8).map(|column| format!("`{}`", column.name));
+            let names: Vec<String> = names.collect();
+            return Err(TableError::refused(format_args!(
+                "is a Parquet file, but none of its columns has the name of a field, such as time, client, \
+                 path or status; it has {}; name the columns as docs/exports.md does",
+                if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+            )));
+        }
+        Ok(roles)
+    }
+
+    fn add(
+        &mut self,
+        index: usize,
+        column: &ColumnType,
+        has: impl Fn(&str) -> bool,
+    ) -> Result<(), TableError> {
+        let role = match &column.name[..] {
+            // The place of a line in a file that is not there.
+            "line_offset" => return Ok(()),
+            "escaped_columns" if column.is_text() => Some(Role::EscapedColumns),
+            "utc_offset_s" => Some(column.integer(Role::ZoneOffset)?),
+            // The text tells more.
+            "status_code" if has(Field::Status.name()) => return Ok(()),
+            "time_ns" => {
+                self.fields.push(Field::Time);
+                Some(column.integer(Role::Time(TimeUnit::Nanoseconds))?)
+            }
+            "time" if has("time_ns") => return Ok(()),
+            name => match nanoseconds_of(name).or_else(|| Field::by_name(name)) {
+                Some(field) if has(&format!("{name}_ns")) && is_duration(field) => return Ok(()),
+                Some(field) if self.fields.contains(&field) => None,
+                Some(field) => {
+                    self.fields.push(field);
+                    Some(column.field_role(field)?)
+                }
+                None => self.extra(column),
+            },
+        };
+        match role.filter(|_| self.columns.len() < COLUMNS_MAX) {
+            Some(role) => self.columns.push((index, role)),
+            None => self.left_out.push(column.name.clone()),
+        }
+        Ok(())
+    }
+
+    /// The role of a column that no field has the name of.
+    fn extra(&mut self, column: &ColumnType) -> Option<Role> {
+        if !column.is_text() || self.columns.len() >= COLUMNS_MAX {
+            return None;
+        }
+        self.extra_fields.push(column.name.clone());
+        Some(Role::Extra(self.extra_fields.len() - 1))
+    }
+}
+
+/// The duration whose nanoseconds a column with this name has.
+fn nanoseconds_of(name: &str) -> Option<Field> {
+    let field = Field::by_name(name.strip_suffix("_ns")?)?;
+    is_duration(field).then_some(field)
+}
+
+fn is_duration(field: Field) -> bool {
+    Field::DURATIONS.contains(&field)
+}
+
+impl ColumnType {
+    fn field_role(&self, field: Field) -> Result<Role, TableError> {
+        match field.kind() {
+            ColumnKind::Number(Unit::Nanoseconds) if self.name.ends_with("_ns") => {
+                self.integer(Role::Number(field))
+            }
+            ColumnKind::Number(Unit::Nanoseconds) => self.number(Role::Seconds(field)),
+            ColumnKind::Number(_) => self.number(Role::Number(field)),
+            _ if field == Field::Time => self.time(),
+            _ if self.is_text() => Ok(Role::Text(field)),
+            _ => Err(self.refused("a text or an integer")),
+        }
+    }
+
+    fn time(&self) -> Result<Role, TableError> {
+        match (self.physical, self.meaning) {
+            (Physical::Int64, Meaning::Timestamp(unit)) => Ok(Role::Time(unit)),
+            (Physical::Int96, _) => Ok(Role::OldTime),
+            _ => Err(self.refused("a timestamp")),
+        }
+    }
+
+    fn integer(&self, role: Role) -> Result<Role, TableError> {
+        match self.is_integer() {
+            true => Ok(role),
+            false => Err(self.refused("an integer")),
+        }
+    }
+
+    /// Programs that have no integers without a value write floating-point numbers instead.
+    fn number(&self, role: Role) -> Result<Role, TableError> {
+        let is_double = matches!(self.physical, Physical::Float | Physical::Double);
+        match is_double || self.is_integer() {
+            true => Ok(role),
+            false => Err(self.refused("a number")),
+        }
+    }
+
+    fn is_integer(&self) -> bool {
+        matches!(self.physical, Physical::Int32 | Physical::Int64)
+            && matches!(self.meaning, Meaning::Plain | Meaning::Unsigned)
+    }
+
+    /// Whether values can be shown as texts.
+    fn is_text(&self) -> bool {
+        match self.physical {
+            Physical::Bytes => matches!(self.meaning, Meaning::Plain | Meaning::Text),
+            Physical::Boolean | Physical::Float | Physical::Double => true,
+            _ => self.is_integer(),
+        }
+    }
+
+    fn refused(&self, expected: &str) -> TableError {
+        TableError::refused(format_args!(
+            "is of the type {}, but has to be {expected}; cast it, or give it another name",
+            self.type_name()
+        ))
+    }
+
+    fn type_name(&self) -> &'static str {
+        match (self.meaning, self.physical) {
+            (Meaning::Decimal, _) => "DECIMAL",
+            (Meaning::Timestamp(_), _) => "TIMESTAMP",
+            (Meaning::Other(name), _) => name,
+            (Meaning::Text, _) => "STRING",
+            (Meaning::Unsigned, _) => "unsigned INTEGER",
+            (Meaning::Plain, physical) => match physical {
+                Physical::Boolean => "BOOLEAN",
+                Physical::Int32 => "INT32",
+                Physical::Int64 => "INT64",
+                Physical::Int96 => "INT96",
+                Physical::Float => "FLOAT",
+                Physical::Double => "DOUBLE",
+                Physical::Bytes => "BYTE_ARRAY",
+                Physical::Fixed(_) => "FIXED_LEN_BYTE_ARRAY",
+            },
+        }
+    }
+}
