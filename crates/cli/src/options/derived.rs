@@ -83,8 +83,8 @@ impl DerivedArguments {
         let agents = self.agents.fields();
         for name in names {
             if self.field(name, (&own, &agents), None)?.is_none() && !self.geography.check(name)? {
-                let known = own.iter().map(DerivedField::name);
-                let known: Vec<&str> = known.chain(known_names()).collect();
+                let mut known: Vec<&str> = own.iter().map(DerivedField::name).collect();
+                known.extend(known_names());
                 let nearest = nearest_name(name, known.iter().copied());
                 let meant = nearest.map_or_else(String::new, |it| format!("did you mean `{it}`? "));
                 return Err(Failure::new(format_args!(
