@@ -129,10 +129,13 @@ def sites(output, logs):
 
 
 def visitors(output, logs):
+    report = json.loads(output)
+    # The log has two offsets from UTC, and days are those of one.
+    zone = datetime.strptime(report["time"]["zone"].replace("UTC", "+00:00"), "%z").tzinfo
     days = collections.defaultdict(set)
     for it in logs.access:
-        days[it.time.strftime("%Y-%m-%d")].add((it.client, it.agent))
-    found = {day["date"]: day["visitors"] for day in json.loads(output)["visitors"]["days"]}
+        days[it.time.astimezone(zone).strftime("%Y-%m-%d")].add((it.client, it.agent))
+    found = {day["date"]: day["visitors"] for day in report["visitors"]["days"]}
     return {day: n for day, n in found.items() if n}, {day: len(them) for day, them in days.items()}
 
 
