@@ -83,9 +83,9 @@ impl DerivedArguments {
         let agents = self.agents.fields();
         for name in names {
             if self.field(name, (&own, &agents), None)?.is_none() && !self.geography.check(name)? {
-                let mut known: Vec<&str> = own.iter().map(DerivedField::name).collect();
-                known.extend(known_names());
-                let nearest = nearest_name(name, known.iter().copied());
+                let own = own.iter().map(|field| field.name().to_owned());
+                let known: Vec<String> = own.chain(known_names().map(str::to_owned)).collect();
+                let nearest = nearest_name(name, known.iter().map(String::as_str));
                 let meant = nearest.map_or_else(String::new, |it| format!("did you mean `{it}`? "));
                 return Err(Failure::new(format_args!(
                     "--fields: `{name}` is no field that follows from others; {meant}there are {}",

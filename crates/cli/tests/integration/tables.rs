@@ -77,9 +77,9 @@ fn an_export_read_back_is_the_report_of_its_log() {
             continue;
         }
         with_records += 1;
-        let kind = of_log["kind"].as_str().expect("a kind");
-        let table = export(log, kind, &folder);
-        let (of_log, _) = report(&["--kind", kind, log]);
+        let kind = of_log["kind"].as_str().expect("a kind").replace('_', "-");
+        let table = export(log, &kind, &folder);
+        let (of_log, _) = report(&["--kind", &kind, log]);
         let (of_table, run) = report(&[&table]);
         assert_eq!(run.stderr, "", "{log}");
         let (expected, found) = (comparable(&of_log), comparable(&of_table));
