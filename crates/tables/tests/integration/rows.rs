@@ -28,8 +28,8 @@ pub(crate) fn expected() -> Vec<Row> {
 fn expected_row(i: u64) -> Row {
     let status = ["200", "404", "500"][i as usize % 3];
     let path = format!("/{}/{}", "x".repeat(i as usize % 13), i % 50);
-    let size = (i % 5 != 0).then_some((Field::Bytes, i * i * 100_003));
-    let note = (i % 4 == 0).then(|| ("note".to_owned(), format!("n{i}é").into_bytes()));
+    let size = (!i.is_multiple_of(5)).then_some((Field::Bytes, i * i * 100_003));
+    let note = i.is_multiple_of(4).then(|| ("note".to_owned(), format!("n{i}é").into_bytes()));
     let is_cached = (i % 3 == 1).to_string().into_bytes();
     Row {
         time: Some((START_NS + i as i64 * 750_000_000, 0)),
