@@ -62,8 +62,8 @@ fn with_values(argument: Arg) -> Arg {
     argument.value_parser(PossibleValuesParser::new(values))
 }
 
-/// Returns the names of the fields that every format may have, and of those that follow from them; with `with_numbers`, also the time
-/// and the numbers.
+/// Returns the names of the fields that every format may have, and of those that follow from them;
+/// with `with_numbers`, also the time and the numbers.
 fn fields(with_numbers: bool) -> Vec<String> {
     let text = Field::TEXT.into_iter();
     let numbers = [Field::Time].into_iter().chain(Field::NUMBERS).filter(|_| with_numbers);

@@ -5,8 +5,11 @@ use std::io::{Read, Seek};
 use crate::error::TableError;
 use crate::footer::{Chunk, ColumnType};
 use crate::hybrid::Hybrid;
-use crate::page::{Page, PageFile};
+use crate::page::{Page, PageFile, PageHeader};
 use crate::values::{Dictionary, Value, Values, damaged};
+
+/// The most pages without rows that follow each other. Writers have a dictionary, and seldom an index.
+const PAGES_WITHOUT_ROWS_MAX: usize = 100;
 
 /// Reads the rows of a column.
 #[derive(Debug)]
@@ -45,7 +48,7 @@ impl<'f> Column<'f> {
         &mut self,
         file: &PageFile<R>,
     ) -> Result<Option<Value<'_>>, TableError> {
-        while self.rows == 0 {
+        if self.rows == 0 {
             self.next_page(file)?;
         }
         self.rows -= 1;
@@ -60,25 +63,59 @@ impl<'f> Column<'f> {
         value.map(Some).ok_or_else(damaged)
     }
 
-    /// Frees the pages.
-    pub(crate) fn end<R: Read + Seek>(self, file: &PageFile<R>) {
-        // Less memory is never too much.
-        let _ = file.set_memory(self.memory, 0);
-    }
-
     #[cold]
     fn next_page<R: Read + Seek>(&mut self, file: &PageFile<R>) -> Result<(), TableError> {
         self.page = Page::default();
-        let page = file.next_page(&mut self.chunk)?;
-        let page =
-            page.ok_or_else(|| TableError::damaged("it has fewer rows than its row group"))?;
-        if page.header.is_dictionary() {
-            self.dictionary = Some(Dictionary::read(page, self.kind.physical)?);
-        } else if page.header.is_data() {
-            self.begin(page)?;
+        self.values = Values::Plain { at: 0 };
+        for _ in 0..PAGES_WITHOUT_ROWS_MAX {
+            let header = file.next_header(&mut self.chunk)?;
+            let header = header
+                .ok_or_else(|| TableError::damaged("it has fewer rows than its row group"))?;
+            if header.is_dictionary() {
+                self.read_dictionary(file, header)?;
+            } else if header.has_rows() {
+                return self.read_values(file, header);
+            }
         }
+        Err(TableError::damaged("it has many pages without rows"))
+    }
+
+    fn read_dictionary<R: Read + Seek>(
+        &mut self,
+        file: &PageFile<R>,
+        header: PageHeader,
+    ) -> Result<(), TableError> {
+        if self.dictionary.is_some() {
+            return Err(TableError::damaged("it has two dictionaries in a row group"));
+        }
+        let (_, while_unpacked) = header.memory_bytes(self.chunk.codec);
+        self.set_memory(file, while_unpacked)?;
+        let page = file.page(header, self.chunk.codec)?;
+        let memory = page.bytes.len() + Dictionary::ranges_bytes(&page, self.kind.physical)?;
+        self.set_memory(file, memory)?;
+        self.dictionary = Some(Dictionary::read(page, self.kind.physical)?);
+        Ok(())
+    }
+
+    fn read_values<R: Read + Seek>(
+        &mut self,
+        file: &PageFile<R>,
+        header: PageHeader,
+    ) -> Result<(), TableError> {
         let dictionary = self.dictionary.as_ref().map_or(0, Dictionary::memory_bytes);
-        let memory = dictionary + self.page.bytes.capacity();
+        let (unpacked, while_unpacked) = header.memory_bytes(self.chunk.codec);
+        self.set_memory(file, dictionary + while_unpacked)?;
+        let page = file.page(header, self.chunk.codec)?;
+        self.set_memory(file, dictionary + unpacked + Values::text_bytes_max(&page))?;
+        self.begin(page)
+    }
+
+    /// Replaces the memory of the column, before it is taken.
+    fn set_memory<R: Read + Seek>(
+        &mut self,
+        file: &PageFile<R>,
+        memory: usize,
+    ) -> Result<(), TableError> {
         file.set_memory(self.memory, memory)?;
         self.memory = memory;
         Ok(())

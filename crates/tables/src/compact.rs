@@ -86,6 +86,15 @@ impl<'a> Compact<'a> {
         u64::try_from(self.integer()?).map_err(|_| TableError::damaged("a size is negative"))
     }
 
+    /// [`Self::size`] of 32 bits, as everything in a page is counted.
+    pub(crate) fn small_size(&mut self) -> Result<u64, TableError> {
+        let size = self.size()?;
+        match i32::try_from(size) {
+            Ok(_) => Ok(size),
+            Err(_) => Err(TableError::damaged("a page states a size of more than 32 bits")),
+        }
+    }
+
     /// Reads an integer of 8 bits.
     pub(crate) fn byte(&mut self) -> Result<u8, TableError> {
         let byte = self.bytes.get(self.at).copied().ok_or_else(end)?;

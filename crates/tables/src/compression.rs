@@ -4,19 +4,24 @@ use std::io::{self, Read};
 
 use crate::error::TableError;
 
-/// Unpacks bytes of a page, which have to become exactly `size` bytes.
-pub(crate) fn unpack(codec: i64, packed: Vec<u8>, size: usize) -> Result<Vec<u8>, TableError> {
-    let unpacked = match codec {
-        0 => packed,
-        1 => snappy(&packed, size)?,
-        2 => read_to_end(flate2::read::MultiGzDecoder::new(&packed[..]), size)?,
-        6 => read_to_end(zstd::stream::read::Decoder::new(&packed[..])?, size)?,
-        7 => lz4_flex::block::decompress(&packed, size).map_err(damaged)?,
+/// The codec of bytes that are not packed.
+pub(crate) const PLAIN: i64 = 0;
+
+/// Unpacks bytes of a page, which have to fill `unpacked` exactly. Nothing else takes memory that
+/// depends on what the bytes say.
+pub(crate) fn unpack(codec: i64, packed: &[u8], unpacked: &mut [u8]) -> Result<(), TableError> {
+    let size = match codec {
+        1 => snappy(packed, unpacked)?,
+        2 => gzip(packed, unpacked)?,
+        6 => zstd::bulk::Decompressor::new()?
+            .decompress_to_buffer(packed, unpacked)
+            .map_err(damaged)?,
+        7 => lz4_flex::block::decompress_into(packed, unpacked).map_err(damaged)?,
         codec => return Err(TableError::refused(refusal(codec))),
     };
-    match unpacked.len() == size {
-        true => Ok(unpacked),
-        false => Err(TableError::damaged("a page has another size than it states")),
+    match size == unpacked.len() {
+        true => Ok(()),
+        false => Err(other_size()),
     }
 }
 
@@ -33,17 +38,23 @@ fn refusal(codec: i64) -> String {
     )
 }
 
-fn snappy(packed: &[u8], size: usize) -> Result<Vec<u8>, TableError> {
-    if snap::raw::decompress_len(packed).map_err(damaged)? != size {
-        return Err(TableError::damaged("a page has another size than it states"));
+fn snappy(packed: &[u8], unpacked: &mut [u8]) -> Result<usize, TableError> {
+    if snap::raw::decompress_len(packed).map_err(damaged)? != unpacked.len() {
+        return Err(other_size());
     }
-    snap::raw::Decoder::new().decompress_vec(packed).map_err(damaged)
+    snap::raw::Decoder::new().decompress(packed, unpacked).map_err(damaged)
 }
 
-fn read_to_end(stream: impl Read, size: usize) -> Result<Vec<u8>, TableError> {
-    let mut unpacked = Vec::with_capacity(size);
-    stream.take(size as u64 + 1).read_to_end(&mut unpacked).map_err(damaged::<io::Error>)?;
-    Ok(unpacked)
+fn gzip(packed: &[u8], unpacked: &mut [u8]) -> Result<usize, TableError> {
+    let mut stream = flate2::read::MultiGzDecoder::new(packed);
+    stream.read_exact(unpacked).map_err(damaged::<io::Error>)?;
+    // The checksum comes after the last byte.
+    let more = stream.read(&mut [0]).map_err(damaged::<io::Error>)?;
+    Ok(unpacked.len() + more)
+}
+
+fn other_size() -> TableError {
+    TableError::damaged("a page has another size than it states")
 }
 
 fn damaged<E: std::fmt::Display>(error: E) -> TableError {

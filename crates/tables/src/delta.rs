@@ -10,7 +10,6 @@ const PARTS_MAX: u64 = 1 << 10;
 /// Reads the integers of a page. They take no memory, however many there are.
 #[derive(Debug, Clone)]
 pub(crate) struct Deltas {
-    end: usize,
     part_length: u64,
     parts: usize,
     /// The integers that are left, with `next`.
@@ -29,9 +28,9 @@ pub(crate) struct Deltas {
 }
 
 impl Deltas {
-    /// Reads the integers that begin at `at` of a page; `None` if they are damaged.
-    pub(crate) fn new(page: &[u8], at: usize, end: usize) -> Option<Self> {
-        let bytes = page.get(..end)?;
+    /// Reads the integers that begin at `at` of a page; `None` if they are damaged, or more than
+    /// `values_max`.
+    pub(crate) fn new(bytes: &[u8], at: usize, values_max: u64) -> Option<Self> {
         let mut at = at;
         let block = read_varint(bytes, &mut at)?;
         let parts = read_varint(bytes, &mut at)?;
@@ -40,8 +39,10 @@ impl Deltas {
         if !(1..=PARTS_MAX).contains(&parts) || block > BLOCK_MAX || block % (parts * 8) != 0 {
             return None;
         }
+        if left > values_max {
+            return None;
+        }
         Some(Self {
-            end,
             part_length: (block / parts).max(1),
             parts: parts as usize,
             left,
@@ -58,11 +59,10 @@ impl Deltas {
 
     /// Returns the next integer; `None` after the last one, and if the bytes are damaged.
     #[inline]
-    pub(crate) fn next(&mut self, page: &[u8]) -> Option<i64> {
+    pub(crate) fn next(&mut self, bytes: &[u8]) -> Option<i64> {
         self.left = self.left.checked_sub(1)?;
         let number = self.next;
         if self.left > 0 {
-            let bytes = page.get(..self.end)?;
             if self.in_part == 0 {
                 self.next_part(bytes)?;
             }
@@ -74,10 +74,13 @@ impl Deltas {
         Some(number)
     }
 
-    /// Returns the place behind the integers.
-    pub(crate) fn place_behind(mut self, page: &[u8]) -> Option<usize> {
-        while self.left > 0 {
-            self.next(page)?;
+    /// Returns the place behind the integers, of which none was read. Takes time for the bytes that
+    /// they have, not for their number.
+    pub(crate) fn place_behind(mut self, bytes: &[u8]) -> Option<usize> {
+        let mut differences = self.left.saturating_sub(1);
+        while differences > 0 {
+            self.next_part(bytes)?;
+            differences = differences.saturating_sub(self.part_length);
         }
         Some(self.part)
     }
@@ -100,7 +103,7 @@ impl Deltas {
         self.in_part = self.part_length;
         let size = self.part_length / 8 * u64::from(self.width);
         // The last part may be cut behind its last integer.
-        self.part = self.part.saturating_add(size as usize).min(self.end);
+        self.part = self.part.saturating_add(size as usize).min(bytes.len());
         Some(())
     }
 }
@@ -118,11 +121,12 @@ mod tests {
     fn the_examples_of_the_specification_are_read() {
         // 1, 2, 3, 4, 5: all differences are 1, so their bits are none.
         let bytes = [0x80, 0x01, 0x04, 0x05, 0x02, 0x02, 0, 0, 0, 0];
-        let mut deltas = Deltas::new(&bytes, 0, bytes.len()).unwrap();
+        let mut deltas = Deltas::new(&bytes, 0, 5).unwrap();
         let all: Vec<i64> = std::iter::from_fn(|| deltas.next(&bytes)).collect();
         assert_eq!(all, [1, 2, 3, 4, 5]);
-        let behind = Deltas::new(&bytes, 0, bytes.len()).unwrap().place_behind(&bytes);
+        let behind = Deltas::new(&bytes, 0, 5).unwrap().place_behind(&bytes);
         assert_eq!(behind, Some(bytes.len()));
+        assert!(Deltas::new(&bytes, 0, 4).is_none());
     }
 
     #[test]
@@ -134,7 +138,7 @@ mod tests {
             vec![0x80, 0x01, 0, 5, 2],
             vec![0x80, 0x01],
         ] {
-            assert!(Deltas::new(&header, 0, header.len()).is_none(), "{header:?}");
+            assert!(Deltas::new(&header, 0, u64::MAX).is_none(), "{header:?}");
         }
     }
 }

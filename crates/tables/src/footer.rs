@@ -1,7 +1,5 @@
 //! The footer of a Parquet file: its columns, and where the pages of each are.
 
-use std::collections::HashMap;
-
 use crate::compact::{Compact, kind};
 use crate::error::TableError;
 
@@ -77,8 +75,25 @@ pub(crate) struct Footer {
     /// The number of columns inside other columns, or with lists.
     pub(crate) nested: usize,
     pub(crate) groups: Vec<RowGroup>,
-    pub(crate) metadata: HashMap<String, String>,
+    /// What Weir states that the records are, and their times.
+    pub(crate) records: Option<String>,
+    pub(crate) times: Option<String>,
 }
+
+/// The most columns of a file, with those inside others.
+const COLUMNS_MAX: usize = 10_000;
+
+/// The most row groups, and the most columns of all of them together. With those, the largest footer
+/// that is read takes about 80 MiB.
+const GROUPS_MAX: usize = 1 << 18;
+const CHUNKS_MAX: usize = 1 << 21;
+
+/// The longest name that is kept. Names of fields are shorter.
+const NAME_BYTES_MAX: usize = 256;
+
+/// The keys with which Weir states what the records of a file and their times are.
+const RECORDS: &[u8] = b"weir.records";
+const TIMES: &[u8] = b"weir.times";
 
 /// An element of the schema, which is a tree in the order of its leaves.
 #[derive(Debug, Default)]
@@ -99,16 +114,16 @@ impl Footer {
     /// Reads the footer, without the magic bytes.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, TableError> {
         let (mut footer, mut elements) = (Self::default(), Vec::new());
-        let mut is_encrypted = false;
+        let (mut is_encrypted, mut chunks) = (false, 0);
         Compact::new(bytes).fields(|compact, field| {
             match field.id {
                 2 => compact.list(|compact, _| {
                     elements.push(SchemaElement::read(compact)?);
-                    Ok(())
+                    limit(elements.len(), COLUMNS_MAX, "columns")
                 })?,
                 4 => compact.list(|compact, _| {
-                    footer.groups.push(RowGroup::read(compact)?);
-                    Ok(())
+                    footer.groups.push(RowGroup::read(compact, &mut chunks)?);
+                    limit(footer.groups.len(), GROUPS_MAX, "row groups")
                 })?,
                 5 => compact.list(|compact, _| footer.read_metadata(compact))?,
                 8 => {
@@ -139,9 +154,10 @@ impl Footer {
             }
             Ok(true)
         })?;
-        if key.starts_with(b"weir.") {
-            let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-            self.metadata.insert(text(key), text(value));
+        match key {
+            RECORDS => self.records = Some(name_of(value)),
+            TIMES => self.times = Some(name_of(value)),
+            _ => {}
         }
         Ok(())
     }
@@ -172,6 +188,24 @@ impl Footer {
     }
 }
 
+/// Refuses a file that has more of something than is read.
+fn limit(count: usize, max: usize, what: &str) -> Result<(), TableError> {
+    match count <= max {
+        true => Ok(()),
+        false => Err(TableError::refused(format_args!(
+            "has more than {max} {what}, which Weir does not read; write it again with fewer"
+        ))),
+    }
+}
+
+/// A name as text. Long ones are cut, and end in an ellipsis.
+fn name_of(bytes: &[u8]) -> String {
+    match bytes.len() > NAME_BYTES_MAX {
+        true => String::from_utf8_lossy(&bytes[..NAME_BYTES_MAX]).into_owned() + "…",
+        false => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}
+
 /// Counts the leaves of so many children and their children.
 fn leaves(
     rest: &mut std::slice::Iter<'_, SchemaElement>,
@@ -196,7 +230,7 @@ impl SchemaElement {
                 1 => element.physical = Some(compact.integer()?),
                 2 => element.length = compact.size()?,
                 3 => element.repetition = compact.integer()?,
-                4 => element.name = String::from_utf8_lossy(compact.binary()?).into_owned(),
+                4 => element.name = name_of(compact.binary()?),
                 5 => element.children = compact.size()?,
                 6 => element.converted = Some(compact.integer()?),
                 10 if field.kind == kind::STRUCT => element.meaning = Some(read_meaning(compact)?),
@@ -301,13 +335,15 @@ fn read_is_signed(compact: &mut Compact<'_>) -> Result<bool, TableError> {
 }
 
 impl RowGroup {
-    fn read(compact: &mut Compact<'_>) -> Result<Self, TableError> {
+    /// Reads a row group, and adds its columns to those of all groups.
+    fn read(compact: &mut Compact<'_>, chunks: &mut usize) -> Result<Self, TableError> {
         let mut group = Self::default();
         compact.fields(|compact, field| {
             match field.id {
                 1 => compact.list(|compact, _| {
                     group.chunks.push(read_chunk(compact)?);
-                    Ok(())
+                    *chunks += 1;
+                    limit(*chunks, CHUNKS_MAX, "columns in all row groups")
                 })?,
                 3 => group.rows = compact.size()?,
                 _ => return Ok(false),

@@ -24,8 +24,11 @@ pub(crate) enum Role {
     EscapedColumns,
 }
 
-/// The most columns that are read; logs have a tenth of them.
-const COLUMNS_MAX: usize = 256;
+/// The most columns that become fields of their own; logs have a tenth of them.
+const EXTRA_FIELDS_MAX: usize = 256;
+
+/// The most columns that a note names.
+const NAMED_MAX: usize = 5;
 
 /// The columns of a table that are read.
 #[derive(Debug, Default)]
@@ -35,7 +38,20 @@ pub(crate) struct Roles {
     pub(crate) fields: Vec<Field>,
     pub(crate) extra_fields: Vec<String>,
     /// The names of the columns that no field can have.
-    pub(crate) left_out: Vec<String>,
+    left_out: Vec<String>,
+    /// The number of columns after [`EXTRA_FIELDS_MAX`].
+    beyond: usize,
+}
+
+/// What a column is by its name.
+enum Named {
+    /// It is not needed beside another one.
+    Spare,
+    /// It is read with another column.
+    With(Role),
+    Field(Field),
+    /// It has the name of no field.
+    Extra,
 }
 
 impl Roles {
@@ -47,62 +63,91 @@ impl Roles {
         let has = |name: &str| columns.iter().any(|column| column.name == name);
         let mut roles = Self::default();
         for (index, column) in columns.iter().enumerate() {
-            roles.add(index, column, has).map_err(|error| error.of_column(&column.name))?;
+            match Named::of(column, has).map_err(|error| error.of_column(&column.name))? {
+                Named::Spare => {}
+                Named::With(role) if roles.has(role) => roles.leave_out(column),
+                Named::With(role) => roles.columns.push((index, role)),
+                Named::Field(field) if roles.fields.contains(&field) => roles.leave_out(column),
+                Named::Field(field) => {
+                    let role = column.field_role(field);
+                    let role = role.map_err(|error| error.of_column(&column.name))?;
+                    roles.fields.push(field);
+                    roles.columns.push((index, role));
+                }
+                Named::Extra if !column.is_text() => roles.leave_out(column),
+                Named::Extra if roles.extra_fields.len() == EXTRA_FIELDS_MAX => roles.beyond += 1,
+                Named::Extra => {
+                    roles.columns.push((index, Role::Extra(roles.extra_fields.len())));
+                    roles.extra_fields.push(column.name.clone());
+                }
+            }
         }
         if roles.fields.is_empty() {
             let names = columns.iter().take(8).map(|column| format!("`{}`", column.name));
             let names: Vec<String> = names.collect();
             return Err(TableError::refused(format_args!(
-                "is a Parquet file, but none of its columns has the name of a field, such as time, client, \
-                 path or status; it has {}; name the columns as docs/exports.md does",
+                "is a Parquet file, but none of its columns has the name of a field, such as time, \
+                 client, path or status; it has {}; name the columns as docs/exports.md does",
                 if names.is_empty() { "none".to_owned() } else { names.join(", ") }
             )));
         }
         Ok(roles)
     }
 
-    fn add(
-        &mut self,
-        index: usize,
-        column: &ColumnType,
-        has: impl Fn(&str) -> bool,
-    ) -> Result<(), TableError> {
-        let role = match &column.name[..] {
-            // The place of a line in a file that is not there.
-            "line_offset" => return Ok(()),
-            "escaped_columns" if column.is_text() => Some(Role::EscapedColumns),
-            "utc_offset_s" => Some(column.integer(Role::ZoneOffset)?),
-            // The text tells more.
-            "status_code" if has(Field::Status.name()) => return Ok(()),
-            "time_ns" => {
-                self.fields.push(Field::Time);
-                Some(column.integer(Role::Time(TimeUnit::Nanoseconds))?)
-            }
-            "time" if has("time_ns") => return Ok(()),
-            name => match nanoseconds_of(name).or_else(|| Field::by_name(name)) {
-                Some(field) if has(&format!("{name}_ns")) && is_duration(field) => return Ok(()),
-                Some(field) if self.fields.contains(&field) => None,
-                Some(field) => {
-                    self.fields.push(field);
-                    Some(column.field_role(field)?)
-                }
-                None => self.extra(column),
-            },
-        };
-        match role.filter(|_| self.columns.len() < COLUMNS_MAX) {
-            Some(role) => self.columns.push((index, role)),
-            None => self.left_out.push(column.name.clone()),
-        }
-        Ok(())
+    fn has(&self, role: Role) -> bool {
+        self.columns.iter().any(|(_, other)| *other == role)
     }
 
-    /// The role of a column that no field has the name of.
-    fn extra(&mut self, column: &ColumnType) -> Option<Role> {
-        if !column.is_text() || self.columns.len() >= COLUMNS_MAX {
-            return None;
+    fn leave_out(&mut self, column: &ColumnType) {
+        self.left_out.push(column.name.clone());
+    }
+
+    /// What is left out, as sentences, if something is. So many columns are not among these because
+    /// they have columns or lists in them.
+    pub(crate) fn note(&self, nested: usize) -> Option<String> {
+        let shown = self.left_out.iter().take(NAMED_MAX).map(|name| format!("`{name}`"));
+        let shown = shown.collect::<Vec<_>>().join(", ");
+        let more = self.left_out.len().saturating_sub(NAMED_MAX) + nested;
+        let mut sentences = Vec::new();
+        if more > 0 || !shown.is_empty() {
+            let columns = match (more, shown.is_empty()) {
+                (0, _) => shown,
+                (more, true) => format!("{more} with columns or lists in them"),
+                (more, false) => format!("{shown} and {more} more"),
+            };
+            sentences.push(format!(
+                "these columns are left out, because no field has their type, or another column is \
+                 that field: {columns}"
+            ));
         }
-        self.extra_fields.push(column.name.clone());
-        Some(Role::Extra(self.extra_fields.len() - 1))
+        if self.beyond > 0 {
+            sentences.push(format!(
+                "of the columns that have no field's name, the first {EXTRA_FIELDS_MAX} are read, \
+                 and {} more are left out",
+                self.beyond
+            ));
+        }
+        (!sentences.is_empty()).then(|| sentences.join("; "))
+    }
+}
+
+impl Named {
+    fn of(column: &ColumnType, has: impl Fn(&str) -> bool) -> Result<Self, TableError> {
+        Ok(match &column.name[..] {
+            // The place of a line in a file that is not there.
+            "line_offset" => Self::Spare,
+            "escaped_columns" if column.is_text() => Self::With(Role::EscapedColumns),
+            "utc_offset_s" => Self::With(column.integer(Role::ZoneOffset)?),
+            // The text tells more.
+            "status_code" if has(Field::Status.name()) => Self::Spare,
+            "time" if has("time_ns") => Self::Spare,
+            "time_ns" => Self::Field(Field::Time),
+            name => match nanoseconds_of(name).or_else(|| Field::by_name(name)) {
+                Some(field) if has(&format!("{name}_ns")) && is_duration(field) => Self::Spare,
+                Some(field) => Self::Field(field),
+                None => Self::Extra,
+            },
+        })
     }
 }
 
@@ -119,6 +164,7 @@ fn is_duration(field: Field) -> bool {
 impl ColumnType {
     fn field_role(&self, field: Field) -> Result<Role, TableError> {
         match field.kind() {
+            _ if self.name == "time_ns" => self.integer(Role::Time(TimeUnit::Nanoseconds)),
             ColumnKind::Number(Unit::Nanoseconds) if self.name.ends_with("_ns") => {
                 self.integer(Role::Number(field))
             }

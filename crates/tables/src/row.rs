@@ -11,6 +11,9 @@ use crate::page::PageFile;
 use crate::role::Role;
 use crate::values::Value;
 
+/// The most bytes of a record's texts. Longer ones are left out, as long lines are.
+pub(crate) const RECORD_BYTES_MAX: usize = 1 << 20;
+
 const SECOND_NS: i64 = 1_000_000_000;
 
 /// A day, which no offset from UTC reaches.
@@ -27,19 +30,17 @@ pub(crate) struct RowColumn<'f> {
     column: Column<'f>,
     /// A text that is not in the page as it stands.
     text: Vec<u8>,
+    /// The memory that is counted for it.
+    text_memory: usize,
 }
 
 impl<'f> RowColumn<'f> {
     pub(crate) fn new(kind: &'f ColumnType, role: Role, column: Column<'f>) -> Self {
-        Self { kind, role, column, text: Vec::new() }
+        Self { kind, role, column, text: Vec::new(), text_memory: 0 }
     }
 
     pub(crate) fn role(&self) -> Role {
         self.role
-    }
-
-    pub(crate) fn end<R: Read + Seek>(self, file: &PageFile<R>) {
-        self.column.end(file);
     }
 
     /// Puts the value of the next row into the record. `escaped` has the names of the columns whose
@@ -57,6 +58,15 @@ impl<'f> RowColumn<'f> {
             Role::Text(_) | Role::Extra(_) => {
                 let is_escaped =
                     escaped.is_some_and(|it| it.split(',').any(|name| name == self.kind.name));
+                if is_escaped && let Value::Bytes(text) = value {
+                    let size = text.len().min(RECORD_BYTES_MAX + 1);
+                    if size > self.text_memory {
+                        file.set_memory(self.text_memory, size)?;
+                        self.text_memory = size;
+                        self.text = Vec::with_capacity(size);
+                    }
+                    file.add_work(size as u64);
+                }
                 let text = text_of(value, self.kind, is_escaped, &mut self.text);
                 match self.role {
                     Role::Text(field) => record.put_text(field, Some(text)),
@@ -82,16 +92,20 @@ impl<'f> RowColumn<'f> {
         Ok(())
     }
 
-    /// The text of the next row.
+    /// The text of the next row, which names columns in so many bytes at most.
     pub(crate) fn next_text<R: Read + Seek>(
         &mut self,
         file: &PageFile<R>,
+        bytes_max: usize,
     ) -> Result<Option<&str>, TableError> {
-        let value = self.column.next(file).map_err(|error| error.of_column(&self.kind.name))?;
-        Ok(match value {
-            Some(Value::Bytes(text)) => std::str::from_utf8(text).ok(),
-            _ => None,
-        })
+        let of_column = |error: TableError| error.of_column(&self.kind.name);
+        match self.column.next(file).map_err(of_column)? {
+            Some(Value::Bytes(text)) if text.len() > bytes_max => {
+                Err(of_column(TableError::damaged("it names more columns than there are")))
+            }
+            Some(Value::Bytes(text)) => Ok(std::str::from_utf8(text).ok()),
+            _ => Ok(None),
+        }
     }
 }
 
@@ -169,11 +183,14 @@ fn text_of<'a>(
     buffer
 }
 
-/// Restores the bytes of a text in which `\xHH` stands for a byte.
+/// Restores the bytes of a text in which `\xHH` stands for a byte, until they are too many for a
+/// record.
 fn unescape(text: &[u8], bytes: &mut Vec<u8>) {
     let digit = |byte: u8| char::from(byte).to_digit(16);
     let mut rest = text;
-    while let Some((first, behind)) = rest.split_first() {
+    while let Some((first, behind)) = rest.split_first()
+        && bytes.len() <= RECORD_BYTES_MAX
+    {
         let escape = match rest {
             [b'\\', b'x', high, low, ..] => digit(*high).zip(digit(*low)),
             _ => None,

@@ -8,9 +8,9 @@ use weir_core::{Record, RecordKind, RecordLayout};
 use crate::column::Column;
 use crate::error::TableError;
 use crate::footer::{ColumnType, Footer};
-use crate::page::PageFile;
+use crate::page::{PageFile, ROW_WORK};
 use crate::role::{Role, Roles};
-use crate::row::RowColumn;
+use crate::row::{RECORD_BYTES_MAX, RowColumn};
 
 /// The first and the last bytes of a Parquet file.
 const MAGIC: &[u8; 4] = b"PAR1";
@@ -24,13 +24,15 @@ const FOOTER_BYTES_MAX: u64 = 64 << 20;
 /// The size of a block of packed records, after which it is passed on.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// The most bytes of a record's texts. Longer ones are left out, as long lines are.
-const RECORD_BYTES_MAX: usize = 1 << 20;
+/// The most rows for each byte of a file. A file of 64 million equal rows, which is the largest row
+/// group of pyarrow, has a third of it.
+const ROWS_OF_BYTE_MAX: u64 = 1 << 18;
 
 /// A Parquet file that is read as records.
 ///
 /// # Memory
-/// One page and one dictionary of each column, up to 512 MiB together, and one block of records.
+/// One page and one dictionary of each column, up to 512 MiB together with what unpacks them, one
+/// block of records, and what the footer says, up to 144 MiB while it is read.
 #[derive(Debug)]
 pub struct TableFile<R> {
     file: PageFile<R>,
@@ -89,15 +91,21 @@ impl<R: Read + Seek> TableFile<R> {
         file.read_exact(&mut bytes)?;
         let footer = Footer::read(&bytes)?;
         let roles = Roles::of(&footer.columns)?;
-        let stated = |key: &str| footer.metadata.get(key).map(String::as_str);
         let layout = RecordLayout::of_table(
             "PARQUET",
             roles.fields.clone(),
             roles.extra_fields.clone(),
-            stated(KIND).map_or(RecordKind::Request, kind_of),
-            stated(TIMES) == Some(ARRIVAL),
+            footer.records.as_deref().map_or(RecordKind::Request, kind_of),
+            footer.times.as_deref() == Some(ARRIVAL),
         );
-        Ok(Self { file: PageFile::new(file, start), footer, roles, layout })
+        let table = Self { file: PageFile::new(file, start), footer, roles, layout };
+        if table.rows() / ROWS_OF_BYTE_MAX > length {
+            return Err(TableError::damaged(format_args!(
+                "it states {} rows, but has {length} bytes",
+                table.rows()
+            )));
+        }
+        Ok(table)
     }
 
     /// The layout of the records.
@@ -115,27 +123,15 @@ impl<R: Read + Seek> TableFile<R> {
         self.file.bytes_read.get()
     }
 
-    /// What of the file is left out, as a sentence, if something is.
+    /// What of the file is left out, as sentences, if something is.
     pub fn note(&self) -> Option<String> {
-        let (names, nested) = (&self.roles.left_out, self.footer.nested);
-        let shown: Vec<String> = names.iter().take(5).map(|name| format!("`{name}`")).collect();
-        let more = names.len() - shown.len() + nested;
-        let more = match (more, shown.is_empty()) {
-            (0, true) => return None,
-            (0, false) => String::new(),
-            (more, true) => format!("{more} with columns or lists in them"),
-            (more, false) => format!(" and {more} more"),
-        };
-        Some(format!(
-            "these columns are left out, because no field has their type, or another column is that \
-             field: {}{more}",
-            shown.join(", ")
-        ))
+        self.roles.note(self.footer.nested)
     }
 
     /// Reads all rows, in their order. `take` gets blocks of packed records, each with the number of
     /// rows before it that are too long and left out, and breaks to stop; `spare` returns an empty
-    /// buffer.
+    /// buffer. A block may be empty: however much there is to read for few records, `take` is called
+    /// often enough to stop soon.
     ///
     /// # Errors
     /// If the file is damaged. The rows before were taken.
@@ -181,11 +177,13 @@ impl<R: Read + Seek> TableFile<R> {
                 _ => columns.push(column),
             }
         }
+        self.file.free_memory();
+        let names_bytes_max: usize = self.footer.columns.iter().map(|it| it.name.len() + 1).sum();
         // The offset belongs to a time.
         columns.sort_by_key(|column| column.role() == Role::ZoneOffset);
         for _ in 0..self.footer.groups[group].rows {
             let names = match &mut escaped {
-                Some(column) => column.next_text(&self.file)?,
+                Some(column) => column.next_text(&self.file, names_bytes_max)?,
                 None => None,
             };
             let mut record = Record::with_extra_fields(self.layout.extra_fields().len());
@@ -193,11 +191,14 @@ impl<R: Read + Seek> TableFile<R> {
                 column.put(&self.file, names, &mut record)?;
             }
             rows.pack(&self.layout, &record);
-            if rows.packed.len() >= BLOCK_BYTES && pass(rows).is_break() {
-                break;
+            self.file.add_work(ROW_WORK);
+            if rows.packed.len() >= BLOCK_BYTES || self.file.is_work_done() {
+                self.file.begin_work();
+                if pass(rows).is_break() {
+                    break;
+                }
             }
         }
-        columns.into_iter().chain(escaped).for_each(|column| column.end(&self.file));
         Ok(())
     }
 
@@ -232,9 +233,7 @@ impl Rows {
     }
 }
 
-/// The keys with which Weir states what the records of a file are.
-const KIND: &str = "weir.records";
-const TIMES: &str = "weir.times";
+/// What Weir states if times are those at which requests arrived.
 const ARRIVAL: &str = "arrival";
 
 fn kind_of(name: &str) -> RecordKind {

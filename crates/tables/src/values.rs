@@ -5,7 +5,11 @@ use crate::delta::Deltas;
 use crate::error::TableError;
 use crate::footer::Physical;
 use crate::hybrid::Hybrid;
-use crate::page::{PAGE_BYTES_MAX, Page};
+use crate::page::Page;
+
+/// Encodings whose values are not in the page as they stand.
+const DELTA_BYTE_ARRAY: i64 = 7;
+const BYTE_STREAM_SPLIT: i64 = 9;
 
 /// A value of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -64,10 +68,20 @@ impl Dictionary {
     /// One without values.
     pub(crate) const EMPTY: Self = Self { bytes: Vec::new(), ranges: Vec::new() };
 
-    /// Reads the page of a dictionary.
+    /// The memory that the ranges of a dictionary's page take. Each text has a length of four bytes.
+    pub(crate) fn ranges_bytes(page: &Page, physical: Physical) -> Result<usize, TableError> {
+        let texts = if physical == Physical::Bytes { page.header.values as usize } else { 0 };
+        match texts <= page.bytes.len() / 4 {
+            true => Ok(texts * size_of::<(u32, u32)>()),
+            false => Err(damaged()),
+        }
+    }
+
+    /// Reads the page of a dictionary, after [`Self::ranges_bytes`].
     pub(crate) fn read(page: Page, physical: Physical) -> Result<Self, TableError> {
         let mut ranges = Vec::new();
         if physical == Physical::Bytes {
+            ranges.reserve_exact(page.header.values as usize);
             let mut at = 0;
             for _ in 0..page.header.values {
                 let text = take_text(&page.bytes, &mut at).ok_or_else(damaged)?;
@@ -95,6 +109,16 @@ impl Dictionary {
 }
 
 impl Values {
+    /// The most memory that a page takes for values that are not in it as they stand. A text has
+    /// suffixes of the page, and its buffer grows to twice of them at most.
+    pub(crate) fn text_bytes_max(page: &Page) -> usize {
+        match page.header.encoding {
+            DELTA_BYTE_ARRAY => 2 * page.bytes.len(),
+            BYTE_STREAM_SPLIT => page.bytes.len(),
+            _ => 0,
+        }
+    }
+
     /// The values of a page, which begin at `at`.
     pub(crate) fn new(
         page: &Page,
@@ -104,6 +128,7 @@ impl Values {
     ) -> Result<Self, TableError> {
         let (bytes, end) = (&page.bytes[..], page.bytes.len());
         let is_text = physical == Physical::Bytes;
+        let values_max = page.header.values;
         let is_integer = matches!(physical, Physical::Int32 | Physical::Int64);
         let values = match page.header.encoding {
             0 if physical == Physical::Boolean => Some(Self::Bits { bit: at * 8 }),
@@ -120,13 +145,13 @@ impl Values {
             3 if physical == Physical::Boolean => {
                 Some(Self::Runs(Hybrid::new((at + 4).min(end), end, 1)))
             }
-            5 if is_integer => Deltas::new(bytes, at, end).map(Self::Deltas),
-            6 if is_text => Deltas::new(bytes, at, end).and_then(|lengths| {
+            5 if is_integer => Deltas::new(bytes, at, values_max).map(Self::Deltas),
+            6 if is_text => Deltas::new(bytes, at, values_max).and_then(|lengths| {
                 let at = lengths.clone().place_behind(bytes)?;
                 Some(Self::Lengths { lengths, at })
             }),
-            7 if is_text => Self::prefixes(bytes, at, end),
-            9 if physical.width().is_some() => {
+            DELTA_BYTE_ARRAY if is_text => Self::prefixes(bytes, at, values_max),
+            BYTE_STREAM_SPLIT if physical.width().is_some() => {
                 Some(Self::Streams { index: 0, at, value: Vec::new() })
             }
             encoding => {
@@ -139,9 +164,9 @@ impl Values {
         values.ok_or_else(damaged)
     }
 
-    fn prefixes(bytes: &[u8], at: usize, end: usize) -> Option<Self> {
-        let prefixes = Deltas::new(bytes, at, end)?;
-        let suffixes = Deltas::new(bytes, prefixes.clone().place_behind(bytes)?, end)?;
+    fn prefixes(bytes: &[u8], at: usize, values_max: u64) -> Option<Self> {
+        let prefixes = Deltas::new(bytes, at, values_max)?;
+        let suffixes = Deltas::new(bytes, prefixes.clone().place_behind(bytes)?, values_max)?;
         let at = suffixes.clone().place_behind(bytes)?;
         Some(Self::Prefixes { prefixes, suffixes, at, text: Vec::new() })
     }
@@ -182,7 +207,7 @@ impl Values {
             Self::Prefixes { prefixes, suffixes, at, text } => {
                 let prefix = usize::try_from(prefixes.next(page)?).ok()?;
                 let suffix = take(page, at, suffixes.next(page)?)?;
-                if prefix > text.len() || prefix + suffix.len() > PAGE_BYTES_MAX as usize {
+                if prefix > text.len() {
                     return None;
                 }
                 text.truncate(prefix);

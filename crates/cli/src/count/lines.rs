@@ -12,8 +12,8 @@ use crate::sources::Complaint;
 /// The size of a read: the bytes are still in the cache when their line feeds are counted.
 const READ_BYTES: usize = 128 << 10;
 
-/// Counts the lines of an input, or the rows of a table. A large plain file is read on `threads` threads, in ranges that
-/// may begin within a line.
+/// Counts the lines of an input, or the rows that a table states. A large plain file is read on
+/// `threads` threads, in ranges that may begin within a line.
 pub(super) fn count(input: &Input, threads: usize) -> InputCount<u64> {
     let mut result = InputCount::default();
     match table_rows(input) {

@@ -49,7 +49,8 @@ pub(super) fn lines(
     counted: &[InputCount<u64>],
     incomplete: Vec<IncompleteSource>,
 ) -> Result<String, Failure> {
-    let total: u64 = counted.iter().map(|counted| counted.count).sum();
+    // A hostile table states as many rows as it likes.
+    let total = counted.iter().fold(0u64, |total, counted| total.saturating_add(counted.count));
     let with_result = inputs.iter().zip(counted).filter(|(_, counted)| counted.has_result());
     let rows: Vec<(String, u64)> =
         with_result.map(|(input, counted)| (input.name(), counted.count)).collect();

@@ -1,6 +1,6 @@
 //! Reads the records of a table, and computes the rows of the files in `tests/files`.
 
-use std::io::Cursor;
+use std::io::{Cursor, Read, Seek};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -45,16 +45,24 @@ fn expected_row(i: u64) -> Row {
 
 /// Reads all rows of a table, up to the first error.
 pub(crate) fn read(file: Vec<u8>) -> (Vec<Row>, Result<(), TableError>) {
-    let table = match TableFile::open(Cursor::new(file)) {
+    let (rows, _, result) = read_from(Cursor::new(file));
+    (rows, result)
+}
+
+/// [`read`] from anything, with the note on what is left out.
+pub(crate) fn read_from(
+    file: impl Read + Seek,
+) -> (Vec<Row>, Option<String>, Result<(), TableError>) {
+    let table = match TableFile::open(file) {
         Ok(table) => table,
-        Err(error) => return (Vec::new(), Err(error)),
+        Err(error) => return (Vec::new(), None, Err(error)),
     };
     let mut rows = Vec::new();
     let result = table.read(&mut Vec::new, &mut |block| {
         rows.extend(unpacked(table.layout(), &block.packed));
         ControlFlow::Continue(())
     });
-    (rows, result)
+    (rows, table.note(), result)
 }
 
 fn unpacked(layout: &RecordLayout, packed: &[u8]) -> Vec<Row> {
