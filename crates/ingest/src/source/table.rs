@@ -57,6 +57,7 @@ pub fn table_rows(input: &Input) -> Result<Option<u64>, ReadError> {
 /// A table whose footer was read.
 pub(super) struct Table {
     file: TableFile<File>,
+    bytes_total: u64,
     format: Arc<Format>,
 }
 
@@ -69,13 +70,14 @@ impl Table {
         if matches!(choice, FormatChoice::Unread) {
             return Err(ReadError::Refused(LINES_REFUSAL.to_owned()));
         }
+        let bytes_total = file.metadata().map_err(ReadError::Open)?.len();
         let file = TableFile::open(file)?;
         let format = file.layout().format();
         let format = match choice.line_options() {
             Some(options) => format.with_line_options(&options),
             None => format,
         };
-        Ok(Self { file, format: Arc::new(format) })
+        Ok(Self { file, bytes_total, format: Arc::new(format) })
     }
 
     /// The format of the packed records.
@@ -108,7 +110,8 @@ impl Table {
         let writer = RefCell::new(writer);
         let (mut counted, mut stopped) = (0, Ok::<(), StopReason>(()));
         let mut take = |Rows { packed, too_long }: Rows| {
-            let bytes_read = self.file.bytes_read();
+            // Headers of pages are read again with what follows them.
+            let bytes_read = self.file.bytes_read().min(self.bytes_total);
             progress.add_compressed(bytes_read - counted);
             counted = bytes_read;
             stopped = writer.borrow_mut().submit_waiting(packed, too_long);
@@ -119,7 +122,10 @@ impl Table {
         };
         let read = self.file.read(&mut || writer.borrow().take_spare(), &mut take);
         stopped?;
-        Ok(read?)
+        read?;
+        // The footer, and the columns that no record has.
+        progress.add_compressed(self.bytes_total - counted);
+        Ok(())
     }
 }
 
