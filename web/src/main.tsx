@@ -3,6 +3,7 @@ import { followBlocks, followClock } from "./blocks/control";
 import { followAddress } from "./control/session";
 import { followTab, keepTab } from "./control/tabs";
 import { noteVersion } from "./control/version";
+import { followLists } from "./families/control";
 import { filteredLines } from "./lines/control";
 import { followFilter } from "./rules/control";
 import { followSaving } from "./save/reading";
@@ -44,6 +45,7 @@ if (location.pathname === BENCH_PATH) {
   followTitle();
   followFilter();
   filteredLines.follow();
+  followLists();
   followStories();
   followBlocks();
   followClock();

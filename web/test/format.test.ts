@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { bytes } from "../src/format/bytes";
 import { duration, perStep, span, step } from "../src/format/duration";
-import { COLUMNS_MAX, columnCount, fieldColumns, fieldTitle } from "../src/format/field";
+import { fieldTitle } from "../src/format/field";
 import { FORMAT_NOTES } from "../src/format/formats";
 import { hexOf, textOfHex } from "../src/format/hex";
 import { compact, count, frequency, lowerBound, plural, share } from "../src/format/number";
@@ -243,59 +243,6 @@ describe("text from the log", () => {
 });
 
 describe("fields", () => {
-  it("stand in fixed columns, unknown ones where there are fewest, each exactly once", () => {
-    expect(fieldColumns(["zone", "host", "client", "method", "alpha"], 3)).toEqual([
-      ["client", "zone"],
-      ["alpha"],
-      ["method", "host"],
-    ]);
-    const all = [
-      "client",
-      "path",
-      "status",
-      "method",
-      "host",
-      "referer",
-      "user_agent",
-      "protocol",
-      "query",
-      "user",
-      "request",
-      "router",
-    ];
-    for (let count = 1; count <= COLUMNS_MAX; count += 1) {
-      const columns = fieldColumns(all, count);
-      expect(columns).toHaveLength(count);
-      expect(columns.flat().sort()).toEqual([...all].sort());
-    }
-  });
-
-  it("begin with the leading ones, from left to right", () => {
-    const fields = ["client", "dst-port", "action", "protocol", "len"];
-    const leading = ["action", "client", "dst-port"];
-    expect(fieldColumns(fields, 1, leading)).toEqual([
-      ["action", "client", "dst-port", "protocol", "len"],
-    ]);
-    expect(fieldColumns(fields, 2, leading)).toEqual([
-      ["action", "dst-port", "protocol"],
-      ["client", "len"],
-    ]);
-    expect(fieldColumns(fields, 3, leading)).toEqual([
-      ["action", "len"],
-      ["client"],
-      ["dst-port", "protocol"],
-    ]);
-    expect(columnCount(fields, 4, leading)).toBe(4);
-  });
-
-  it("leave no column empty, and fill those there is room for", () => {
-    expect(columnCount(["client", "path", "status", "user_agent"], 4)).toBe(4);
-    expect(columnCount(["client", "path", "status", "method"], 4)).toBe(3);
-    expect(columnCount(["client", "path", "status", "method"], 9)).toBe(3);
-    expect(columnCount(["client"], 3)).toBe(1);
-    expect(columnCount(["client", "path"], 0)).toBe(1);
-  });
-
   it("keeps the names of a log's own fields", () => {
     expect(fieldTitle("user_agent")).toBe("User agents");
     expect(["message", "level", "action"].map(fieldTitle)).toEqual([

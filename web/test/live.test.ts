@@ -23,6 +23,7 @@ function start() {
     counted: (count, query) => heard.push(`count ${count?.matching} ${query}`),
     ruled: ({ panel, query }) => heard.push(`rules ${panel} ${query}`),
     lined: ({ panel, query }) => heard.push(`lines ${panel} ${query}`),
+    listed: () => undefined,
     blocked: () => 0,
   });
   return { host, heard, live };

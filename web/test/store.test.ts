@@ -3,6 +3,7 @@ import type { Source } from "../src/generated/Source";
 import type { View } from "../src/generated/View";
 import { NO_BLOCKS } from "../src/state/blocks";
 import { NO_DRAFT } from "../src/state/draft";
+import { NO_FAMILIES } from "../src/state/families";
 import { NO_LINES, NO_LISTS } from "../src/state/lines";
 import { phaseOf, rowsOf, shareCounted } from "../src/state/rows";
 import { NO_RULES, OTHER, OWN } from "../src/state/rules";
@@ -196,6 +197,7 @@ describe("the slices of the state", () => {
     save: NOTHING_SAVED,
     help: false,
     tab: "overview",
+    families: NO_FAMILIES,
   };
 
   it("change apart, so that they are drawn apart", () => {

@@ -94,11 +94,11 @@ mod value;
 mod values;
 
 pub use aggregate::{
-    Aggregates, Bucket, CountedRows, CountedVisitors, DURATION_BOUNDS_NS, DayVisitors, Evaluation,
-    EvaluationByKind, Fold, GroupKey, GroupTable, GroupVisitors, GroupedNumber, Grouping,
-    Histogram, ListedColumns, Moment, NumberSum, PartialAggregates, Quantiles, Question,
-    REQUEST_METHODS, Recount, RequestCounter, RequestCounts, RowGroups, Stack, StatusClasses,
-    Tally, TopList, Totals, VisitorCounter, VisitorCounts, Visitors,
+    Aggregates, Bucket, CountedRows, CountedVisitors, DURATION_BOUNDS_NS, DayVisitors,
+    DerivedValues, Evaluation, EvaluationByKind, Fold, GroupKey, GroupTable, GroupVisitors,
+    GroupedNumber, Grouping, Histogram, ListedColumns, Moment, NumberSum, PartialAggregates,
+    Quantiles, Question, REQUEST_METHODS, Recount, RequestCounter, RequestCounts, RowGroups, Stack,
+    StatusClasses, Tally, TopList, Totals, VisitorCounter, VisitorCounts, Visitors,
 };
 pub use block::{Block, BlockCutter, BlockLimits, leading_nuls};
 pub use column::{
@@ -106,15 +106,15 @@ pub use column::{
     SegmentParts, Selection, Times,
 };
 pub use derived::{
-    DERIVED_INPUTS_MAX, Derivation, DerivedField, DerivedInput, DerivedInputs, Extract, SourceName,
-    derived_field,
+    DERIVED_INPUTS_MAX, Derivation, DerivedCatalog, DerivedField, DerivedInput, DerivedInputs,
+    Extract, SourceName, derived_field,
 };
 pub use derived_name::{DerivedName, derived_names};
 pub use field::{ColumnKind, Field, Unit};
 pub use filter::{
     Clause, ClauseError, CompiledFilter, Condition, ConditionError, ConditionOperator,
-    ConditionValue, FieldCondition, Filter, RecordPredicate, TextTest, TimeBounds, TimeReader,
-    ValueBatch, ValueForm, excerpt,
+    ConditionValue, DerivedFinder, FieldCondition, Filter, RecordPredicate, TextTest, TimeBounds,
+    TimeReader, ValueBatch, ValueForm, excerpt,
 };
 pub use format::{
     BlockFormats, Candidate, ClientChoice, CompanionSearch, Detection, FollowedFormat, Format,
@@ -142,6 +142,6 @@ pub use value::{
     parse_go_duration_ns, parse_rfc3339, parse_size, push_decimal, push_seconds, status_class,
 };
 pub use values::{
-    ColumnState, DecidedIds, Dictionary, FrequentItems, LateValues, LiveIds, PendingSegment,
-    PendingSweep, StoredValueError, Sweep, Values,
+    ColumnState, DecidedIds, DerivedFrom, Dictionary, FrequentItems, LateValues, LiveIds,
+    PendingSegment, PendingSweep, StoredValueError, Sweep, Values,
 };

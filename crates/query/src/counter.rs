@@ -1,21 +1,18 @@
 //! Counts the records of a growing data set that pass one filter.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use weir_core::{
-    Aggregates, CountedRows, Evaluation, Fold, ListedColumns, PartialAggregates, Question, Recount,
-    RowBits, Segment, SegmentList, Snapshot, SnapshotSegment, Snapshots, TimeBounds, TopList,
-    Values,
+    Aggregates, CountedRows, Evaluation, Fold, ListedColumns, Question, Recount, RowBits, Segment,
+    SegmentList, Snapshot, SnapshotSegment, Snapshots, TimeBounds, Values,
 };
 
 use crate::cache::{AnswerCache, CachedAnswer};
+use crate::count_rows::{jobs_for, refresh, run};
 use crate::question::{ParsedQuery, QueryError};
 use crate::snapshot_work::Interruption;
-use crate::spread::{spread, spread_with};
-
-/// The minimum number of segments for each thread.
-const SEGMENTS_PER_JOB_MIN: usize = 8;
+use crate::spread::spread;
 
 /// The aggregates that a counter computes besides the totals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -258,17 +255,7 @@ impl<D: Snapshots> Counter<D> {
     fn refresh(&mut self, abandoned: &AtomicBool) -> Result<(), Interruption> {
         let guard = self.data.values();
         let values: &Values = &guard;
-        let batches = self.blank.filter().undecided_batches(values);
-        let filter = self.blank.filter();
-        let is_abandoned = || abandoned.load(Ordering::Relaxed);
-        let decide = |batch| filter.decide_unless(values, batch, &is_abandoned);
-        let decisions = spread(self.jobs, batches.iter(), abandoned, decide)?;
-        for (batch, decisions) in batches.iter().zip(decisions) {
-            let decisions = decisions.ok_or(Interruption::Abandoned)?;
-            self.blank.filter_mut().accept(batch, &decisions);
-        }
-        self.blank.refresh(values);
-        Ok(())
+        refresh(&mut self.blank, values, self.jobs, abandoned)
     }
 
     /// Adds the segments from index `start` on to the current answer.
@@ -383,24 +370,14 @@ impl<D: Snapshots> Counter<D> {
 
     fn recount(
         &self,
-        mut recount: Recount<'_>,
+        recount: Recount<'_>,
         segments: usize,
         abandoned: &AtomicBool,
     ) -> Result<Evaluation, Interruption> {
-        let jobs = self.jobs_for(segments);
-        let read = |part: &mut PartialAggregates, number| recount.read(number, part);
-        let mut parts = spread_with(jobs, 0..segments, abandoned, || recount.new_part(), read)?;
-        spread(jobs, parts.iter_mut(), abandoned, PartialAggregates::arrange_groups)?;
-        let mut lists = recount.take_lists();
-        let mut columns: Vec<_> = lists.iter_mut().enumerate().collect();
-        // The largest first, so that no thread works alone on a large column at the end.
-        columns.sort_by_key(|(column, _)| std::cmp::Reverse(recount.weight(*column)));
-        let count = |(column, list): (usize, &mut TopList)| recount.count(column, list, &parts);
-        spread(jobs, columns.into_iter(), abandoned, count)?;
-        Ok(recount.finish(lists, &parts))
+        run(recount, segments, self.jobs_for(segments), abandoned)
     }
 
     fn jobs_for(&self, segments: usize) -> usize {
-        self.jobs.min(segments / SEGMENTS_PER_JOB_MIN).max(1)
+        jobs_for(self.jobs, segments)
     }
 }

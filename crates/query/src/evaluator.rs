@@ -10,7 +10,7 @@ use weir_view::{KindCount, Query, RecordKind, Report, Timeline, main_kind};
 use crate::comparison::comparison;
 use crate::counter::{CountedAggregates, Counter};
 use crate::extents::Extents;
-use crate::group::group_rows;
+use crate::group::{GroupPart, group_rows};
 use crate::overlay::Overlay;
 use crate::periods::{PeriodError, Periods};
 use crate::question::{Now, ParsedQuery, PeriodBounds, QueryError, WrittenQuery};
@@ -261,8 +261,9 @@ impl<D: Snapshots> Evaluator<D> {
                 comparison(&periods, values, (now, &report), (before, report_before), top);
             report.compare = Some(compare);
         }
+        let part = GroupPart { count: top, ..GroupPart::default() };
         report.group =
-            query.group.as_ref().and_then(|group| group_rows(group, values, now, before, top));
+            query.group.as_ref().and_then(|group| group_rows(group, values, now, before, part));
         report.incomplete = incomplete(&snapshot.sources);
         report
     }

@@ -2,7 +2,7 @@
 
 use std::cmp::{Ordering, Reverse};
 
-use weir_core::{Evaluation, Values};
+use weir_core::{DerivedValues, Evaluation, Values};
 use weir_view::{Group, GroupRest, Measure, PeriodTally, Tally};
 
 use crate::group_values::GroupValues;
@@ -10,20 +10,41 @@ use crate::measures::{Measures, Rank};
 use crate::question::GroupQuestion;
 use crate::tallies::sum;
 
-/// Returns the first `top` groups of an answer in the order of a measure, compared with the answer
-/// about the previous period if there is one. Returns `None` if the data set has no such field.
+/// Which of the groups are shown.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct GroupPart<'a> {
+    /// The number of groups to skip.
+    pub(crate) from: usize,
+    /// The number of groups after those.
+    pub(crate) count: usize,
+    /// A text that their values contain, in upper or lower case; all other groups are left out.
+    pub(crate) search: &'a str,
+    /// The values of the field, if it is derived from others and no column.
+    pub(crate) derived: Option<&'a DerivedValues>,
+}
+
+/// Returns some groups of an answer in the order of a measure, compared with the answer about the
+/// previous period if there is one. Returns `None` if the data set has no such field.
 pub(crate) fn group_rows(
     question: &GroupQuestion,
     values: &Values,
     now: &Evaluation,
     before: Option<&Evaluation>,
-    top: usize,
+    part: GroupPart<'_>,
 ) -> Option<Group> {
-    let groups = GroupValues::of(question, values, now, before)?;
+    let groups = GroupValues::of(question, values, (now, before), part.derived)?;
     let measures = Measures::of(now);
-    let (numbers, few) =
-        groups.numbers().into_iter().partition(|number| groups.now[*number].count >= question.min);
-    let (shown, mut others) = first_by_measure(&groups, &measures, question, numbers, top);
+    let search = part.search.to_lowercase();
+    let is_found = |number: &usize| search.is_empty() || groups.contains(*number, &search);
+    let (numbers, few) = groups
+        .numbers()
+        .into_iter()
+        .filter(is_found)
+        .partition(|number| groups.now[*number].count >= question.min);
+    let top = part.from.saturating_add(part.count);
+    let (mut shown, mut others) = first_by_measure(&groups, &measures, question, numbers, top);
+    let skipped = part.from.min(shown.len());
+    others.extend(shown.drain(..skipped));
     others.extend::<Vec<usize>>(few);
     let columns = question.shown();
     let shown_measures = measures.shown(&columns, &groups, &shown);

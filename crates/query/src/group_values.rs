@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use weir_core::{Evaluation, GroupTable, REMAINDER, Values};
+use weir_core::{DerivedValues, Evaluation, GroupTable, REMAINDER, Values};
 use weir_view::{GroupRow, PeriodTally, RowValue, Tally};
 
 use crate::question::GroupQuestion;
@@ -27,9 +27,13 @@ impl<'a> GroupValues<'a> {
     pub(crate) fn of(
         question: &GroupQuestion,
         values: &'a Values,
-        now: &'a Evaluation,
-        before: Option<&Evaluation>,
+        (now, before): (&'a Evaluation, Option<&Evaluation>),
+        derived: Option<&'a DerivedValues>,
     ) -> Option<Self> {
+        if let Some(derived) = derived {
+            let field = FieldValues::Derived(derived.dictionary());
+            return Some(Self::of_field(field, values, now, before));
+        }
         let names = question.fields.iter().map(|field| FieldValues::of(field, values));
         let names: Vec<FieldValues<'_>> = names.collect::<Option<_>>()?;
         match names[..] {
@@ -107,6 +111,13 @@ impl<'a> GroupValues<'a> {
     pub(crate) fn tally(&self, number: usize) -> PeriodTally {
         let before = self.before.as_ref().map(|before| before[number]);
         PeriodTally::new(self.now[number], before)
+    }
+
+    /// Returns whether the value of a group of one field contains a text in lower case, however the
+    /// value is written.
+    pub(crate) fn contains(&self, number: usize, search: &str) -> bool {
+        let value = self.names.first().map(|name| name.value(number)).unwrap_or_default();
+        String::from_utf8_lossy(value).to_lowercase().contains(search)
     }
 
     /// Orders two groups by their values.

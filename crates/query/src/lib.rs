@@ -31,11 +31,13 @@ mod cache;
 mod clients;
 mod collateral;
 mod comparison;
+mod count_rows;
 mod counter;
 mod differences;
 mod evaluator;
 mod export;
 mod extents;
+mod field_list;
 mod group;
 mod group_values;
 mod limit_curve;
@@ -70,6 +72,7 @@ pub use export::{
     ExportColumns, ExportCounts, ExportError, ExportFormat, LinePlace, LinePlaces, RowExport,
     SegmentExport,
 };
+pub use field_list::{KnownDerived, ListPart, field_list};
 pub use limit_curve::{limit_curve, limit_grid};
 pub use lines::LineFinder;
 pub use no_match::{no_match_note, period_text};

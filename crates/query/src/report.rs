@@ -3,14 +3,15 @@
 use std::borrow::Cow;
 
 use weir_core::{
-    Evaluation, EvaluationByKind, LogSource, ReadCounts, STATUS_CLASS, Snapshot, Values,
+    DerivedInput, Evaluation, EvaluationByKind, Field, LogSource, ReadCounts, STATUS_CLASS,
+    Snapshot, Values,
 };
 use weir_view::{
     FormatCount, IncompleteSource, KindCount, RecordKind, Report, Timeline, YearSource, main_kind,
 };
 
 use crate::counter::CountedAggregates;
-use crate::group::group_rows;
+use crate::group::{GroupPart, group_rows};
 use crate::question::{ParsedQuery, QueryError};
 
 /// Creates the evaluations that [`report_of_fold`] takes: one for each kind of records, or only for
@@ -83,10 +84,15 @@ pub fn report_of_fold<S: LogSource>(
         let unfiltered = evaluations.unfiltered(kind.into());
         let timeline = Timeline { own: &evaluation, overlay: &[], unfiltered, range_ns };
         let mut report = plain_report(&timeline, values, snapshot, query, (kind, &kinds));
-        report.group = query
-            .group
-            .as_ref()
-            .and_then(|group| group_rows(group, values, &evaluation, None, top));
+        report.group = query.group.as_ref().and_then(|group| {
+            group_rows(
+                group,
+                values,
+                &evaluation,
+                None,
+                GroupPart { count: top, ..GroupPart::default() },
+            )
+        });
         report
     };
     let mut report = of_kind(main);
@@ -129,9 +135,21 @@ pub(crate) fn plain_report<S: LogSource>(
         .with_timeline(timeline, values)
         .with_formats(formats)
         .of_kind(kind, kinds)
-        .of_formats(&snapshot.formats, query.field_names());
+        .of_formats(&snapshot.formats, logged_fields(query, values));
     report.time.year_from = year_source(&snapshot.sources, kind);
     report
+}
+
+/// Returns the names of the fields in the filter, and of those from which others are derived.
+fn logged_fields(query: &ParsedQuery, values: &Values) -> Vec<String> {
+    let logged = |name: String| match values.derived_field(&name, None) {
+        None => name,
+        Some((field, _)) => match field.inputs().first() {
+            Some(DerivedInput::Text(input)) => input.clone(),
+            _ => Field::Time.name().to_owned(),
+        },
+    };
+    query.field_names().into_iter().map(logged).collect()
 }
 
 /// Returns where the years of a kind of records come from, if some sources have none: the least

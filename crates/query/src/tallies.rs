@@ -1,8 +1,8 @@
 //! The counts of each value of a field.
 
 use weir_core::{
-    ABSENT, ColumnId, Dictionary, Evaluation, Field, REMAINDER, STATUS_CLASS, STATUS_CLASSES,
-    TopList, Values, status_class,
+    ABSENT, ColumnId, Dictionary, Evaluation, Field, GroupTable, REMAINDER, STATUS_CLASS,
+    STATUS_CLASSES, TopList, Values, status_class,
 };
 use weir_view::{GroupRow, NO_VALUE, PeriodTally, REMAINDER_VALUE, RowValue, Tally};
 
@@ -16,6 +16,8 @@ pub(crate) enum FieldValues<'a> {
     Column(ColumnId, &'a Dictionary),
     /// The classes of the statuses in this dictionary.
     StatusClasses(&'a Dictionary),
+    /// The values of a derived field, by which an answer has groups.
+    Derived(&'a Dictionary),
 }
 
 impl<'a> FieldValues<'a> {
@@ -33,7 +35,7 @@ impl<'a> FieldValues<'a> {
         let value = match (self, id as u32) {
             (_, ABSENT) => Some(NO_VALUE.as_bytes()),
             (_, REMAINDER) => None,
-            (Self::Column(_, dictionary), id) => dictionary.value(id),
+            (Self::Column(_, dictionary) | Self::Derived(dictionary), id) => dictionary.value(id),
             (Self::StatusClasses(_), _) => {
                 STATUS_CLASSES.get(id - FIRST_ID).map(|name| name.as_bytes())
             }
@@ -43,20 +45,17 @@ impl<'a> FieldValues<'a> {
 
     /// Returns the counts of an answer by id. Records without the field count as *absent*.
     pub(crate) fn tallies(&self, answer: &Evaluation) -> Vec<Tally> {
-        let (column, dictionary) = match self {
-            Self::Column(column, dictionary) => (*column, dictionary),
-            Self::StatusClasses(statuses) => (Field::Status.column(), statuses),
-        };
-        // Merging into an empty list puts all counts in one place.
-        let mut list = TopList::default();
-        if let Some(counted) = answer.top_list(column) {
-            list.merge(counted);
-        }
-        let ids = FIRST_ID.max(dictionary.ids()) as u32;
-        let by_id: Vec<Tally> = (0..ids).map(|id| list.tally(id).into()).collect();
         let mut tallies = match self {
-            Self::Column(..) => by_id,
-            Self::StatusClasses(statuses) => by_class(&by_id, statuses),
+            Self::Column(column, dictionary) => listed(answer, *column, dictionary),
+            Self::StatusClasses(statuses) => {
+                by_class(&listed(answer, Field::Status.column(), statuses), statuses)
+            }
+            Self::Derived(dictionary) => {
+                let table = answer.group_table().map(GroupTable::tallies).unwrap_or_default();
+                let mut tallies: Vec<Tally> = table.into_iter().map(Tally::from).collect();
+                tallies.resize(FIRST_ID.max(dictionary.ids()), Tally::default());
+                tallies
+            }
         };
         let totals = answer.totals();
         tallies[ABSENT as usize] = Tally::default();
@@ -69,12 +68,20 @@ impl<'a> FieldValues<'a> {
         tallies
     }
 
+    /// Returns the number of values that an answer has, without *absent* and the remainder.
+    pub(crate) fn distinct(&self, answer: &Evaluation) -> u64 {
+        let values = self.tallies(answer).into_iter().skip(FIRST_ID);
+        values.filter(|tally| tally.count > 0).count() as u64
+    }
+
     /// Returns how many records of a value may be counted in the remainder instead. `hidden_max` is
     /// the number of records that may be missing in all values together, see [`hidden_max`].
     pub(crate) fn uncounted_max(&self, id: usize, hidden_max: u64) -> u64 {
         match self {
             Self::Column(_, dictionary) => dictionary.uncounted_max(id as u32).min(hidden_max),
             Self::StatusClasses(_) => 0,
+            // Any of the values that are not known may have it.
+            Self::Derived(_) => hidden_max,
         }
     }
 
@@ -92,6 +99,17 @@ impl<'a> FieldValues<'a> {
         let value = value.with_uncounted_max(uncounted_max);
         GroupRow { value, tally, ..GroupRow::default() }
     }
+}
+
+/// Returns the counts of a column's values by id.
+fn listed(answer: &Evaluation, column: ColumnId, dictionary: &Dictionary) -> Vec<Tally> {
+    // Merging into an empty list puts all counts in one place.
+    let mut list = TopList::default();
+    if let Some(counted) = answer.top_list(column) {
+        list.merge(counted);
+    }
+    let ids = FIRST_ID.max(dictionary.ids()) as u32;
+    (0..ids).map(|id| list.tally(id).into()).collect()
 }
 
 /// Returns how many records may be missing in the counts by value of an answer, given its

@@ -97,6 +97,9 @@ fn searches_all(clause: &Clause) -> bool {
         Clause::AnyText(_) => true,
         Clause::All(clauses) | Clause::Any(clauses) => clauses.iter().any(searches_all),
         Clause::Not(clause) => searches_all(clause),
-        Clause::Text { .. } | Clause::Number { .. } | Clause::Time { .. } => false,
+        Clause::Text { .. }
+        | Clause::Number { .. }
+        | Clause::Time { .. }
+        | Clause::TimePart { .. } => false,
     }
 }

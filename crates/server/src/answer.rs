@@ -24,8 +24,9 @@ use crate::turns::{CancelOnDrop, Effort};
 pub(crate) fn check(query: &WrittenQuery, data: &DataSet) -> Result<ParsedQuery, Refusal> {
     // Fields first, because the message about an unknown field lists the fields of the log.
     let formats = data.formats();
-    query.check_fields(formats.iter().map(Arc::as_ref))?;
     let values = data.values();
+    let derived = |name: &str| values.derived_field(name, None).map(|(field, _)| field);
+    query.check_fields(formats.iter().map(Arc::as_ref), &derived)?;
     Ok(query.check(&values, &|| log_zone(&values))?)
 }
 

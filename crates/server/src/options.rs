@@ -1,8 +1,10 @@
 //! The options of a server, and the errors that prevent its start.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
+use weir_core::DerivedCatalog;
 use weir_ingest::{
     AllowedMemory, FormatChoice, PipelineOptions, Retention, SourceSnapshot, TotalMemory,
 };
@@ -50,6 +52,8 @@ pub struct ServerOptions {
     pub jobs: usize,
     /// The format of uploaded logs.
     pub format: FormatChoice,
+    /// The derived fields that questions may name, besides those of the format. Default: none.
+    pub derived: Option<Arc<dyn DerivedCatalog>>,
     /// The time zone of queries that name none; `None` for the log's own offset.
     pub zone: Option<String>,
     /// How long a session without users, or a file whose connection was lost, is kept. Default: 60
@@ -119,6 +123,7 @@ impl Default for ServerOptions {
             sessions_max: 16,
             jobs,
             format: FormatChoice::Detect,
+            derived: None,
             zone: None,
             grace: Duration::from_secs(60),
             stall: Duration::from_secs(60),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_core::{Timestamp, format_rfc3339};
+use weir_core::{DerivedFrom, REMAINDER, Timestamp, format_rfc3339};
 use weir_ingest::{DataSet, Phase, Retention, SourceEnd, SourceSnapshot, WindowReach};
 use weir_query::{Answer, find_zone, log_zone, no_match_note};
 use weir_view::{Format, FormatCount, Sample, Source, SourceState, Unread, View, Window};
@@ -14,6 +14,27 @@ use crate::options::Remedies;
 
 /// The maximum number of samples of all sources together.
 const SAMPLES_MAX: usize = 100;
+
+/// The derived fields that have lists, if the data has what they are derived from.
+const DERIVED_LISTS: [&str; 17] = [
+    "network",
+    "country",
+    "city",
+    "asn_name",
+    "path/1",
+    "extension",
+    "agent_family",
+    "system",
+    "device",
+    "crawler",
+    "crawler_kind",
+    "referer_host",
+    "referer_kind",
+    "campaign",
+    "hour",
+    "weekday",
+    "date",
+];
 
 /// What a view tells of its session beside the data.
 #[derive(Debug)]
@@ -47,8 +68,22 @@ pub(crate) fn view(
         memory_bytes: data.memory_bytes() as u64,
         memory_bytes_max: data.memory_bytes_max() as u64,
         notes: notes(&answer, complete, data, session.remedies),
+        derived: derived_lists(data),
         report: answer.report,
     }
+}
+
+/// Returns the names of the derived fields that the data can have and that are worth a list.
+fn derived_lists(data: &DataSet) -> Vec<String> {
+    let values = data.values();
+    let has_values = |name: &str| {
+        values.derived_field(name, None).is_some_and(|(_, from)| match from {
+            DerivedFrom::Column(column) => values.dictionary(column).ids() > REMAINDER as usize + 1,
+            DerivedFrom::Time => values.first_offset_s().is_some(),
+        })
+    };
+    let names = DERIVED_LISTS.iter().filter(|name| has_values(name));
+    names.map(|name| (*name).to_owned()).collect()
 }
 
 fn window(answer: &Answer<SourceSnapshot>, data: &DataSet, created: Duration) -> Option<Window> {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::blocks::{BlocksAnswer, BlocksQuestion};
+use crate::field_list::FieldList;
 use crate::json::from_json;
 use crate::kind::RecordKind;
 use crate::lines::LinesAnswer;
@@ -110,6 +111,21 @@ pub enum LiveRequest {
         #[serde(default)]
         count: u32,
     },
+    /// Asks for the values of a field, which may be derived from others: of the query's `group`, the
+    /// first `top` in the order of `sort`. It replaces the question of the same list, and affects
+    /// nothing else. It is answered again while the data grows.
+    List {
+        /// The number of the list, which the answer repeats.
+        panel: u32,
+        /// The query; null cancels the previous question.
+        query: Option<Query>,
+        /// The number of values to skip.
+        #[serde(default)]
+        from: u32,
+        /// A text that the values contain, in upper or lower case; empty for all values.
+        #[serde(default)]
+        search: String,
+    },
     /// Asks for the blocks in the logs, in a panel as for `rules`.
     Blocks {
         /// The number of the panel, which the answer repeats.
@@ -133,6 +149,8 @@ pub enum LiveTopic {
     Panel(u32),
     /// The lines of the panel of lines with this number.
     Lines(u32),
+    /// The list with this number.
+    List(u32),
 }
 
 impl LiveRequest {
@@ -144,6 +162,7 @@ impl LiveRequest {
                 LiveTopic::Panel(panel)
             }
             Ok(Tag { name, panel: Some(panel) }) if name == "lines" => LiveTopic::Lines(panel),
+            Ok(Tag { name, panel: Some(panel) }) if name == "list" => LiveTopic::List(panel),
             _ => LiveTopic::Query,
         }
     }
@@ -154,7 +173,9 @@ impl LiveRequest {
             Self::Query { query } | Self::Rules { query, .. } | Self::Blocks { query, .. } => {
                 Some(query)
             }
-            Self::Count { query } | Self::Lines { query, .. } => query.as_mut(),
+            Self::Count { query } | Self::Lines { query, .. } | Self::List { query, .. } => {
+                query.as_mut()
+            }
         }
     }
 }
@@ -231,6 +252,21 @@ pub enum LiveReply {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "typescript", ts(optional))]
         answer: Option<Box<LinesAnswer>>,
+        /// Why the question was refused.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "typescript", ts(optional))]
+        error: Option<Failure>,
+    },
+    /// The answer to `list`: the values, or why there are none.
+    List {
+        /// The number of the list.
+        panel: u32,
+        /// The id of the query; null if the message had none.
+        query: Option<u64>,
+        /// The values; left out if the question was refused.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "typescript", ts(optional))]
+        answer: Option<Box<FieldList>>,
         /// Why the question was refused.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "typescript", ts(optional))]

@@ -36,6 +36,9 @@ pub struct View {
     pub window: Option<Window>,
     /// Notes for readers of the numbers, such as mixed time offsets.
     pub notes: Vec<String>,
+    /// The names of the derived fields that have lists, although no column has their values.
+    #[serde(default)]
+    pub derived: Vec<String>,
 }
 
 /// The members of a view that differ between the connections that share it.
@@ -58,6 +61,7 @@ struct ViewRest<'a> {
     memory_bytes_max: u64,
     window: &'a Option<Window>,
     notes: &'a [String],
+    derived: &'a [String],
 }
 
 /// Returns the start of the message with a view: the id of its query, and the filter that the
@@ -76,7 +80,7 @@ pub fn view_message_start(query: u64, filter: Option<&NormalFilter>) -> Result<S
 /// # Errors
 /// Fails if the view cannot be serialised.
 pub fn view_message_rest(view: &View) -> Result<String, JsonError> {
-    let View { complete, sources, report, samples, window, notes, .. } = view;
+    let View { complete, sources, report, samples, window, notes, derived, .. } = view;
     let View { started_unix_ms, memory_bytes, memory_bytes_max, .. } = *view;
     let mut rest = to_json(&ViewRest {
         started_unix_ms,
@@ -88,6 +92,7 @@ pub fn view_message_rest(view: &View) -> Result<String, JsonError> {
         memory_bytes_max,
         window,
         notes,
+        derived,
     })?;
     // The members continue the object of the start.
     rest.replace_range(..1, ",");

@@ -91,6 +91,11 @@ export function askLines(
   socket?.askLines(panel, queryOf(id, question), from, count);
 }
 
+/** Asks for the values of a field; without a question, the one before only ends. */
+export function askList(panel: number, id: number, question: Question | null, group = ""): void {
+  socket?.askList(panel, question && { ...queryOf(id, question), group });
+}
+
 /** Asks what tripped the rules in force; `null` ends that. */
 export function askBlocks(
   panel: number,

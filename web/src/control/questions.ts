@@ -36,7 +36,8 @@ export function filterBy(
 ): void {
   const { question } = state.value;
   const isSame =
-    sameClauses(clauses, question.clauses) && conditions.length === question.conditions.length;
+    sameClauses(clauses, question.clauses) &&
+    conditions.join("\n") === question.conditions.join("\n");
   if (!isSame) change({ clauses, conditions });
 }
 

@@ -113,6 +113,7 @@ function openSession(session: string | null): void {
       storyLines.take(reply);
       takeSavedLines(reply);
     },
+    listed: (reply) => dispatch({ type: "list_reply", reply }),
     blocked: (reply) =>
       dispatch({
         type: reply.panel === STORY_BLOCKS_PANEL ? "story_blocks" : "blocks_reply",

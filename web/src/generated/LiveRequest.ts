@@ -47,7 +47,23 @@ from: number,
 /**
  * The maximum number of lines to return.
  */
-count: number, } | { "type": "blocks", 
+count: number, } | { "type": "list", 
+/**
+ * The number of the list, which the answer repeats.
+ */
+panel: number, 
+/**
+ * The query; null cancels the previous question.
+ */
+query: Query | null, 
+/**
+ * The number of values to skip.
+ */
+from: number, 
+/**
+ * A text that the values contain, in upper or lower case; empty for all values.
+ */
+search: string, } | { "type": "blocks", 
 /**
  * The number of the panel, which the answer repeats.
  */

@@ -53,4 +53,8 @@ window: Window | null,
 /**
  * Notes for readers of the numbers, such as mixed time offsets.
  */
-notes: Array<string>, };
+notes: Array<string>, 
+/**
+ * The names of the derived fields that have lists, although no column has their values.
+ */
+derived: Array<string>, };

@@ -27,6 +27,8 @@ export interface LiveEvents {
   ruled(reply: Extract<LiveReply, { type: "rules" }>): void;
   /** Lines of a panel of lines, or a refusal of them. */
   lined(reply: Extract<LiveReply, { type: "lines" }>): void;
+  /** The values of a field, or a refusal of them. */
+  listed(reply: Extract<LiveReply, { type: "list" }>): void;
   /** An answer about the blocks of the logs, or a refusal. */
   blocked(reply: Extract<LiveReply, { type: "blocks" }>): void;
 }
@@ -82,6 +84,11 @@ export class LiveSocket {
     if (this.isOpen) this.send({ type: "lines", panel, query, from, count });
   }
 
+  /** Asks for the values of a field, instead of those before in the list; `null` only cancels those. */
+  askList(panel: number, query: Query | null): void {
+    if (this.isOpen) this.send({ type: "list", panel, query, from: 0, search: "" });
+  }
+
   /** Closes the connection permanently. */
   close(): void {
     this.cancelTimer();
@@ -125,6 +132,7 @@ export class LiveSocket {
     else if (reply.type === "count") this.events.counted(reply.count ?? null, reply.query);
     else if (reply.type === "rules") this.events.ruled(reply);
     else if (reply.type === "lines") this.events.lined(reply);
+    else if (reply.type === "list") this.events.listed(reply);
     else if (reply.type === "blocks") this.events.blocked(reply);
     else this.events.failed(reply.error, reply.query);
   }

@@ -2,6 +2,7 @@
 
 import type { BlocksAction } from "./blocks";
 import type { DraftAction } from "./draft";
+import type { FamiliesAction } from "./families";
 import type { HelpAction } from "./help";
 import type { LinesAction } from "./lines";
 import type { RulesAction } from "./rules";
@@ -19,4 +20,5 @@ export type Action =
   | StoryAction
   | HelpAction
   | SaveAction
-  | TabAction;
+  | TabAction
+  | FamiliesAction;

@@ -45,6 +45,11 @@ export function isIncluded(clauses: Clause[], field: string, value: Value): bool
   );
 }
 
+/** Whether a clause includes values of a field by name. */
+export function isIncludeOf(clause: Clause, field: string): boolean {
+  return clause.field === field && isInclude(clause.op);
+}
+
 /** Replaces the time range by that from `start` to `end`, exclusive. */
 export function zoomed(clauses: Clause[], start: string, end: string): Clause[] {
   return [

@@ -4,6 +4,7 @@ import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import type { Action } from "./action";
 import { type BlocksSlice, NO_BLOCKS, reduceBlocks } from "./blocks";
 import { type Draft, NO_DRAFT, reduceDraft } from "./draft";
+import { type FamiliesSlice, NO_FAMILIES, reduceFamilies } from "./families";
 import { reduceHelp } from "./help";
 import { type LinesSlice, NO_LISTS, reduceLines } from "./lines";
 import { NO_RULES, type RulesSlice, reduceRules } from "./rules";
@@ -24,6 +25,7 @@ export interface Page {
   save: SaveSlice;
   help: boolean;
   tab: Tab;
+  families: FamiliesSlice;
 }
 
 const current = signal<Page>({
@@ -36,6 +38,7 @@ const current = signal<Page>({
   save: NOTHING_SAVED,
   help: false,
   tab: "overview",
+  families: NO_FAMILIES,
 });
 
 /**
@@ -51,6 +54,7 @@ export const story = computed(() => current.value.story);
 export const save = computed(() => current.value.save);
 export const help = computed(() => current.value.help);
 export const tab = computed(() => current.value.tab);
+export const families = computed(() => current.value.families);
 
 /** Parts of the session that are read on their own. */
 export const view = computed(() => state.value.view);
@@ -94,5 +98,6 @@ export function reduce(before: Page, action: Action): Page {
     save: reduceSave(before.save, action),
     help: reduceHelp(before.help, action),
     tab: reduceTab(before.tab, action),
+    families: reduceFamilies(before.families, action),
   };
 }

@@ -2,6 +2,7 @@ import { effect } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { BlocksPanel } from "../blocks/BlocksPanel";
+import { Families } from "../families/Families";
 import { commonNoun, missingFieldsText, recordsOfKind, wordsOf } from "../format/kind";
 import { count, plural } from "../format/number";
 import { visible } from "../format/text";
@@ -20,8 +21,7 @@ import { KindSwitch } from "./KindSwitch";
 import { Progress } from "./Progress";
 import { Samples } from "./Samples";
 import { shownTab, Tabs, tabId } from "./Tabs";
-import { TopList } from "./TopList";
-import { TopLists } from "./TopLists";
+import { TopList, valuesOfReport } from "./TopList";
 import { Totals } from "./Totals";
 import { useHeldHeight } from "./useHeldHeight";
 import { WORK } from "./work";
@@ -73,21 +73,22 @@ export function Dashboard({ view }: { view: View }) {
         <Notes notes={view.notes} />
         {view.window && <WindowNote window={view.window} report={report} />}
         {samplesShown && <Samples view={view} />}
-        {isPainted && !isUnparsed.value && <Work tab={tab} report={report} />}
+        {isPainted && !isUnparsed.value && <Work tab={tab} view={view} />}
       </div>
     </div>
   );
 }
 
 /** What the tab shows. */
-function Work({ tab, report }: { tab: Tab; report: Report }) {
+function Work({ tab, view }: { tab: Tab; view: View }) {
+  const { report } = view;
   switch (tab) {
     case "overview":
-      return <TopLists report={report} />;
+      return <Families view={view} />;
     case "lines":
       return <LinesPanel />;
     case "clients":
-      return <TopList field="client" report={report} />;
+      return <TopList field="client" values={valuesOfReport(report, "client")} report={report} />;
     case "rules":
       return <RulesPanel />;
     case "blocks":

@@ -5,6 +5,7 @@ import { OWN } from "../state/rules";
 import { blocks, rules, tab } from "../state/store";
 import { TABS, type Tab } from "../state/tab";
 import { withoutLines } from "../state/withoutLines";
+import { tabOfKey } from "./tabKeys";
 import { choose, WORK } from "./work";
 
 const NAMES: Record<Tab, string> = {
@@ -32,7 +33,7 @@ export function Tabs({ report }: { report: Report }) {
   const shown = shownTab(report);
   const tabs = tabsOf(report);
   const onKeyDown = (event: KeyboardEvent) => {
-    const to = neighbourOf(event.key, tabs.indexOf(shown), tabs.length);
+    const to = tabOfKey(event.key, tabs.indexOf(shown), tabs.length);
     if (to === null || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     choose(tabs[to]!);
@@ -67,21 +68,6 @@ export function Tabs({ report }: { report: Report }) {
 /** The id of a tab, which names the work area. */
 export function tabId(one: Tab): string {
   return `tab-${one}`;
-}
-
-function neighbourOf(key: string, at: number, length: number): number | null {
-  switch (key) {
-    case "ArrowRight":
-      return (at + 1) % length;
-    case "ArrowLeft":
-      return (at + length - 1) % length;
-    case "Home":
-      return 0;
-    case "End":
-      return length - 1;
-    default:
-      return null;
-  }
 }
 
 function TabCount({ of: one, report }: { of: Tab; report: Report }) {

@@ -1,38 +1,63 @@
-import type { RefObject } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { groupColors, groupEdge } from "../chart/palette";
-import { change, filterBy } from "../control/questions";
-import { bytes } from "../format/bytes";
-import { fieldLabel, fieldTitle } from "../format/field";
-import { wordsOf } from "../format/kind";
-import { count, lowerBound, plural, share } from "../format/number";
-import { visible } from "../format/text";
+import type { ComponentChildren, RefObject } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { groupColors } from "../chart/palette";
+import { change } from "../control/questions";
+import { fieldTitle } from "../format/field";
+import { count, lowerBound } from "../format/number";
+import type { FieldList } from "../generated/FieldList";
 import type { Report } from "../generated/Report";
-import type { TopRow } from "../generated/TopRow";
-import { REMAINDER_VALUE } from "../generated/words";
-import { exclude, isIncluded, toggleInclude } from "../state/filter";
-import { question, state } from "../state/store";
-import { StoryButton } from "../story/StoryButton";
-import { copyText } from "./copy";
-import { LogText } from "./LogText";
-import { Swatch } from "./Swatch";
+import type { TopRow as Value } from "../generated/TopRow";
+import { question } from "../state/store";
+import { TopRow } from "./TopRow";
 import { theme } from "./theme";
 import { useDrawnRows } from "./useDrawnRows";
 
 /** The lengths of a list that "more" steps through. */
 const ROWS = [10, 50, 200] as const;
 
-interface ListProps {
-  field: string;
-  report: Report;
+/** The values of a field that a list shows. */
+export interface Values {
+  rows: readonly Value[];
+  /** The number of all values; `undefined` if it is not known. */
+  distinct: number | undefined;
+  /** Whether memory ran out for this field. */
+  isEstimated: boolean;
+  /** The number of records that have these values, or none. */
+  matching: number;
 }
 
-/** The most frequent values of one field. */
-export function TopList({ field, report }: ListProps) {
-  const rows = report.top[field] ?? [];
-  const distinct = report.distinct[field];
+/** The values of a field that a report has. */
+export function valuesOfReport(report: Report, field: string): Values {
+  return {
+    rows: report.top[field] ?? [],
+    distinct: report.distinct[field],
+    isEstimated: report.estimated.includes(field),
+    matching: report.matching,
+  };
+}
+
+/** The values of a field that were asked for. */
+export function valuesOfList({ group, values, estimated = false, matching }: FieldList): Values {
+  return { rows: group.rows, distinct: values, isEstimated: estimated, matching };
+}
+
+interface Props {
+  field: string;
+  values: Values;
+  report: Report;
+  /** Whether other values are awaited. */
+  isBusy?: boolean;
+  /** What stands above the rows; a heading of its own otherwise. */
+  head?: ComponentChildren;
+  /** Whether all rows are there that "more" would show. */
+  isWhole?: boolean;
+}
+
+/** The values of one field. */
+export function TopList({ field, values, report, isBusy = false, head, isWhole = false }: Props) {
+  const { rows, matching, distinct, isEstimated } = values;
   const most = rows.reduce((max, row) => Math.max(max, row.count), 0);
-  const colors = colorsOf(field, report);
+  const colors = colorsOf(field, report, rows);
   const list = useRef<HTMLUListElement>(null);
   const drawn = useDrawnRows(rows.length);
   const onFocusIn = useFocusOfValue(list);
@@ -42,40 +67,48 @@ export function TopList({ field, report }: ListProps) {
       data-testid={`top-${field}`}
       aria-label={fieldTitle(field)}
     >
-      <h2>
-        {fieldTitle(field)}
-        {distinct !== undefined && (
-          <span class="muted">{lowerBound(count(distinct), report.estimated.includes(field))}</span>
-        )}
-        {report.estimated.includes(field) && (
-          <span
-            class="tag estimate"
-            title="Memory ran out for this field: values that came after that share one row, unless they are frequent."
-          >
-            estimate
-          </span>
-        )}
-      </h2>
+      {head ?? (
+        <h2>
+          {fieldTitle(field)}
+          {distinct !== undefined && (
+            <span class="muted">{lowerBound(count(distinct), isEstimated)}</span>
+          )}
+          {isEstimated && <Estimate />}
+        </h2>
+      )}
       <ul
         ref={list}
         onFocusIn={onFocusIn}
-        class={rows.length > ROWS[0] ? "long" : undefined}
-        aria-busy={drawn < rows.length}
+        class={rows.length > ROWS[0] && !isWhole ? "long" : undefined}
+        aria-busy={isBusy || drawn < rows.length}
       >
         {rows.slice(0, drawn).map((row, at) => (
-          <Row
+          <TopRow
             // biome-ignore lint/suspicious/noArrayIndexKey: to change a row is faster than to move it
             key={at}
             field={field}
             row={row}
             most={most}
+            matching={matching}
             report={report}
             color={colors.get(row.value)}
           />
         ))}
       </ul>
-      <More shown={rows.length} distinct={distinct ?? rows.length} />
+      {!isWhole && <More shown={rows.length} distinct={distinct ?? rows.length} />}
     </section>
+  );
+}
+
+/** That the numbers of a field are estimates. */
+export function Estimate() {
+  return (
+    <span
+      class="tag estimate"
+      title="Memory ran out for this field: values that came after that share one row, unless they are frequent."
+    >
+      estimate
+    </span>
   );
 }
 
@@ -99,153 +132,16 @@ function useFocusOfValue(list: RefObject<HTMLUListElement | null>) {
   };
 }
 
-interface RowProps {
-  field: string;
-  row: TopRow;
-  most: number;
-  report: Report;
-  /** Its colour in the chart, if it has one. */
-  color: string | undefined;
-}
-
-function Row({ field, row, most, report, color }: RowProps) {
-  const { matching, absent } = report;
-  if (row.remainder) return <Remainder row={row} matching={matching} />;
-  const included = isIncluded(question.value.clauses, field, row);
-  const keepOut = () => filterBy(exclude(state.value.question.clauses, field, row));
-  // Each row of the list of status codes has errors only, or none.
-  const hasErrors = field !== "status" && !absent.includes("errors");
-  const onClick = (event: MouseEvent) => {
-    // The second click of a double click would undo the first.
-    if (event.detail > 1) return;
-    if (event.altKey) keepOut();
-    else filterBy(toggleInclude(state.value.question.clauses, field, row));
-  };
-  return (
-    <li
-      class={included ? "top-item included" : "top-item"}
-      onKeyDown={(event) => copyByKey(event, row.value)}
-    >
-      <button
-        type="button"
-        class="top-row"
-        data-testid="top-row"
-        data-value={row.value}
-        data-count={row.count}
-        aria-pressed={included}
-        title={titleOf(row, report)}
-        onClick={onClick}
-      >
-        <Bar row={row} most={most} errors={hasErrors ? row.errors : 0} />
-        <span class="top-value">
-          {color !== undefined && (
-            <Swatch color={color} edge={groupEdge(field, row.value, theme.value)} />
-          )}
-          <LogText value={row.value} title={false} edges />
-        </span>
-        <span class="top-count">{lowerBound(count(row.count), (row.uncounted_max ?? 0) > 0)}</span>
-        <span class="top-share">{share(row.count, matching)}</span>
-      </button>
-      <button
-        type="button"
-        class="top-exclude"
-        data-testid="top-exclude"
-        aria-label={`Exclude ${fieldLabel(field)} ${visible(row.value)}`}
-        title="Exclude (Alt-click)"
-        onClick={keepOut}
-      >
-        −
-      </button>
-      <CopyButton field={field} value={row.value} />
-      {field === "client" && row.value_hex === undefined && <StoryButton client={row.value} />}
-    </li>
-  );
-}
-
-/** How long a button shows that it has copied. */
-const COPIED_MS = 1500;
-
-/** Copies the value of a row. */
-function CopyButton({ field, value }: { field: string; value: string }) {
-  const [isCopied, setCopied] = useState<boolean | null>(null);
-  const copy = async () => {
-    setCopied(await copyText(value));
-    setTimeout(() => setCopied(null), COPIED_MS);
-  };
-  return (
-    <button
-      type="button"
-      class="top-copy"
-      data-testid="top-copy"
-      aria-label={`Copy ${fieldLabel(field)} ${visible(value)}`}
-      title="Copy the value (Ctrl+C)"
-      onClick={() => void copy()}
-    >
-      <span class={isCopied === null ? "copy-icon" : undefined} aria-hidden="true">
-        {isCopied === null ? "" : isCopied ? "✓" : "!"}
-      </span>
-      <span class="visually-hidden" role="status">
-        {isCopied === null ? "" : isCopied ? "Copied" : "The browser does not allow to copy"}
-      </span>
-    </button>
-  );
-}
-
-/** Copies the value by Ctrl+C. Not every browser sends `copy` if nothing is selected. */
-function copyByKey(event: KeyboardEvent, value: string): void {
-  const isCopy = (event.ctrlKey || event.metaKey) && event.key === "c";
-  if (!isCopy || document.getSelection()?.isCollapsed === false) return;
-  event.preventDefault();
-  void copyText(value);
-}
-
-/** The row of the values that came after memory had run out. */
-function Remainder({ row, matching }: { row: TopRow; matching: number }) {
-  return (
-    <li
-      class="top-item remainder"
-      title="Values that came after memory had run out, unless they are frequent."
-    >
-      <span class="top-row">
-        <span class="top-value">{REMAINDER_VALUE}</span>
-        <span class="top-count">{count(row.count)}</span>
-        <span class="top-share">{share(row.count, matching)}</span>
-      </span>
-    </li>
-  );
-}
-
-/** A bar as long as the count relative to the first row, with a strip for the errors. */
-function Bar({ row, most, errors }: { row: TopRow; most: number; errors: number }) {
-  const scale = (value: number) => ({ transform: `scaleX(${most > 0 ? value / most : 0})` });
-  return (
-    <>
-      <span class="top-bar" style={scale(row.count)} />
-      {errors > 0 && <span class="top-errors" style={scale(errors)} />}
-    </>
-  );
-}
-
 /**
  * The colours of the rows of a list: those of the chart if it is stacked by the field. Status codes
  * always have theirs.
  */
-function colorsOf(field: string, report: Report): Map<string, string> {
+function colorsOf(field: string, report: Report, rows: readonly Value[]): Map<string, string> {
   const stacked = report.histogram?.field === field ? report.histogram.groups : null;
   if (stacked === null && field !== "status") return new Map();
-  const values = stacked ?? (report.top[field] ?? []).map((row) => row.value);
+  const values = stacked ?? rows.map((row) => row.value);
   const colors = groupColors(field, values, theme.value);
   return new Map(values.map((value, at) => [value, colors[at]!]));
-}
-
-function titleOf(row: TopRow, report: Report): string {
-  const { matching, absent } = report;
-  const { one, many } = wordsOf(report);
-  const facts = [`${plural(row.count, one, many)}, ${share(row.count, matching)}`];
-  if (!absent.includes("errors")) facts.push(`error rate ${share(row.errors, row.count)}`);
-  if (!absent.includes("bytes_sent")) facts.push(`${bytes(row.bytes_sent)} sent`);
-  if (row.uncounted_max) facts.push(`up to ${count(row.uncounted_max)} more, counted together`);
-  return `${visible(row.value)}\n\n${facts.join(" · ")}\nClick to include, Alt-click to exclude`;
 }
 
 function More({ shown, distinct }: { shown: number; distinct: number }) {

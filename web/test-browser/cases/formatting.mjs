@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { findings } from "../support/axe.mjs";
+import { allLists } from "../support/lists.mjs";
 import { byId, choose, openSources, settled, until } from "../support/page.mjs";
 import { Server } from "../support/weir.mjs";
 
@@ -84,7 +85,7 @@ export function formatting(test) {
     const complete = await page.$eval(byId("session-complete"), (it) => it.textContent);
     assert.equal(complete, "Everything read");
     assert.equal(await page.$$eval(byId("progress-row"), (rows) => rows.length), 1);
-    const lists = await page.$$eval(".top-list h2", (all) => all.map((it) => it.textContent));
+    const lists = (await allLists(page)).map((list) => list.title);
     assert.ok(
       lists.some((title) => title.startsWith("Level")),
       lists.join(),
@@ -108,7 +109,7 @@ export function formatting(test) {
     await fits(page, 2);
     await apply(page);
     await until(page, () =>
-      [...document.querySelectorAll(".top-list h2")].some((it) =>
+      [...document.querySelectorAll(".family-tab")].some((it) =>
         it.textContent.startsWith("shard"),
       ),
     );

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
+import { allLists } from "../support/lists.mjs";
 import {
   byId,
   chips,
@@ -90,8 +91,9 @@ export function mixing(define) {
     assert.equal(await page.$(byId("total-bytes")), null);
     assert.deepEqual(await texts(page, ".chart-head h2"), ["Error-log lines per 5 seconds"]);
     assert.equal(await page.$eval(byId("stack"), (one) => one.selectedOptions[0].text), "level");
-    const lists = await texts(page, ".lists h2");
-    assert.ok(lists.indexOf("Messages") === 0 && lists.includes("Levels"), lists.join());
+    const lists = (await allLists(page)).map((list) => list.title);
+    assert.ok(lists.includes("Messages") && lists.includes("Levels"), lists.join());
+    assert.notEqual(await page.$(byId("top-message")), null, "the messages are shown first");
 
     await page.reload();
     await settled(page);

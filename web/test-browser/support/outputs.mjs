@@ -4,6 +4,7 @@
 // `{ matching, unparsed, totals: { name: text }, lists: { title: { of, rows: [[value, count, share]] } } }`.
 
 import assert from "node:assert/strict";
+import { allLists } from "./lists.mjs";
 import { byId } from "./page.mjs";
 
 const KIND_TITLES = {
@@ -259,28 +260,22 @@ export function modelOfHtml(page, html) {
 }
 
 /** What the page shows of the kind that is chosen: its title, its totals and its lists. */
-export function kindOfPage(page) {
-  return page.evaluate((figures) => {
+export async function kindOfPage(page) {
+  const all = await allLists(page);
+  const totals = await page.evaluate((figures) => {
     const textOf = (parent, selector) => parent.querySelector(selector)?.textContent ?? "";
     const totals = {};
     for (const figure of document.querySelectorAll(figures)) {
       const value = textOf(figure, ".figure-value");
       totals[textOf(figure, "dt")] = `${value} ${textOf(figure, ".figure-note").trim()}`.trim();
     }
-    const lists = {};
-    for (const section of document.querySelectorAll(".top-list")) {
-      lists[section.dataset.testid.slice(4)] = {
-        title: section.querySelector("h2").firstChild.textContent,
-        distinct: textOf(section, "h2 .muted"),
-        rows: [...section.querySelectorAll(".top-item")].map((item) => [
-          textOf(item, ".top-value"),
-          textOf(item, ".top-count"),
-          textOf(item, ".top-share"),
-        ]),
-      };
-    }
-    return { totals, lists };
+    return totals;
   }, ".totals .figure");
+  const lists = all.map(({ field, title, distinct, rows }) => [
+    field,
+    { title, distinct, rows: rows.map((row) => row.texts) },
+  ]);
+  return { totals, lists: Object.fromEntries(lists) };
 }
 
 /** Asserts that a list row has the form that `modelOfText` and the others look for. */

@@ -3,17 +3,10 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
+import { allLists, hasValues, openList, rowsOfReport } from "./lists.mjs";
+import { byId, until, WAIT_MS } from "./waiting.mjs";
 
-/** Time limit of every wait. A slow and busy machine needs minutes to read the large log. */
-export const WAIT_MS = 600_000;
-const WAIT = { timeout: WAIT_MS, polling: "raf" };
-
-export const byId = (id) => `[data-testid="${id}"]`;
-
-/** Waits until a function of the page returns true. */
-export function until(page, condition, ...args) {
-  return page.waitForFunction(condition, WAIT, ...args);
-}
+export { byId, until, WAIT_MS };
 
 /** Chooses files in the file dialogue. */
 export async function choose(page, ...files) {
@@ -110,19 +103,12 @@ export function storyEnds(page) {
 }
 
 /** Every number on the page. */
-export function numbers(page) {
-  return page.evaluate(() => {
+export async function numbers(page) {
+  const lists = await allLists(page);
+  const shown = await page.evaluate(() => {
     const one = (id) => document.querySelector(`[data-testid="${id}"]`);
     const value = (id) => Number(one(id)?.dataset.value ?? 0);
     const chart = one("chart")?.dataset;
-    const lists = [...document.querySelectorAll('[data-testid^="top-"]')].filter((list) =>
-      list.matches("section"),
-    );
-    const rows = (list) =>
-      [...list.querySelectorAll('[data-testid="top-row"]')].map((row) => [
-        row.dataset.value,
-        Number(row.dataset.count),
-      ]);
     return {
       requests: value("total-requests"),
       requestsText: one("total-requests")?.textContent,
@@ -139,9 +125,15 @@ export function numbers(page) {
               step: Number(chart.step),
               total: Number(chart.total),
             },
-      tops: Object.fromEntries(lists.map((list) => [list.dataset.testid.slice(4), rows(list)])),
     };
   });
+  const tops = lists.map((list) => [
+    list.field,
+    rowsOfReport(list).filter((row) => row.value !== null),
+  ]);
+  const listed = tops.filter(([, rows]) => hasValues(rows));
+  const pairs = listed.map(([field, rows]) => [field, rows.map((row) => [row.value, row.count])]);
+  return { ...shown, tops: Object.fromEntries(pairs) };
 }
 
 /** Asserts that the page shows every number of a report. */
@@ -154,9 +146,7 @@ export function numbersOf(report) {
   const { histogram } = report;
   const counts = histogram?.buckets.map((bucket) => bucket.count) ?? [];
   // A list of one value that stands for a missing value is left out.
-  const lists = Object.entries(report.top).filter(
-    ([, rows]) => rows.length > 1 || rows.some((row) => !["-", ""].includes(row.value)),
-  );
+  const lists = Object.entries(report.top).filter(([, rows]) => hasValues(rows));
   return {
     requests: report.matching,
     requestsText: report.matching.toLocaleString("en-US"),
@@ -180,6 +170,7 @@ export function numbersOf(report) {
 
 /** Returns the row of a value in a list, scrolled to where nothing pinned covers it. */
 export async function row(page, field, value) {
+  await openList(page, field);
   const rows = await page.$$(`${byId(`top-${field}`)} ${byId("top-row")}`);
   for (const one of rows) {
     if ((await one.evaluate((element) => element.dataset.value)) !== value) continue;

@@ -9,6 +9,7 @@ import { agreeing } from "../cases/agreeing.mjs";
 import { behind } from "../cases/behind.mjs";
 import { counting } from "../cases/counting.mjs";
 import { entering } from "../cases/entering.mjs";
+import { families } from "../cases/families.mjs";
 import { filtering } from "../cases/filtering.mjs";
 import { following } from "../cases/following.mjs";
 import { formatting } from "../cases/formatting.mjs";
@@ -67,7 +68,10 @@ const PARTS = {
       logging,
     ],
   ],
-  "chromium-questions": ["chromium", [frame, filtering, trying, replaying, lab, lines, tripping]],
+  "chromium-questions": [
+    "chromium",
+    [frame, families, filtering, trying, replaying, lab, lines, tripping],
+  ],
   "chromium-inside": ["chromium", [gateway, glass, inside, behind, counting, measuring]],
   "chromium-large": ["chromium", OF_LARGE_LOG],
   // What differs between browsers: uploads and their back pressure, files and downloads, pointer

@@ -154,7 +154,9 @@ impl Request {
             return Ok(());
         }
         check_client(formats)?;
-        self.written.check_fields(formats.iter().map(Arc::as_ref)).map_err(query_failure)?;
+        self.written
+            .check_fields(formats.iter().map(Arc::as_ref), &|_| None)
+            .map_err(query_failure)?;
         let Some(option) = self.period_option else { return Ok(()) };
         let times = formats.iter().map(|format| format.accessor(Field::Time.name()));
         // `Ok` if a format has times, or if no line has a format yet.

@@ -9,6 +9,7 @@ use weir_geo::GeoField;
 use weir_ingest::FormatChoice;
 
 use super::check_hidden;
+use super::derived_catalog::PageFields;
 use super::geography::GeographyArguments;
 use super::{AgentArguments, AgentFields};
 use crate::outcome::Failure;
@@ -34,6 +35,27 @@ pub(crate) struct DerivedArguments {
 }
 
 impl DerivedArguments {
+    /// The fields that questions of the page may name.
+    ///
+    /// # Errors
+    /// If a definition is not valid.
+    pub(crate) fn page_fields(&self, choice: &FormatChoice) -> Result<PageFields, Failure> {
+        let hides = choice.line_options().is_some_and(|options| options.mask.is_some());
+        Ok(PageFields::new(self.clone(), self.own_fields()?, hides))
+    }
+
+    /// The fields of agents and referrers, as far as their lists can be read.
+    pub(super) fn agent_fields(&self) -> Vec<DerivedField> {
+        let agents = self.agents.fields();
+        let names = weir_agents::DERIVED_NAMES.iter().map(|known| known.name);
+        names.filter_map(|name| agents.field(name).ok().flatten()).collect()
+    }
+
+    /// The fields of the places of addresses, as far as files have them.
+    pub(super) fn places(&self) -> Vec<DerivedField> {
+        self.geography.fields(GeoField::ALL.map(GeoField::name)).unwrap_or_default()
+    }
+
     /// Tells whether an agent calls itself a robot.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use clap::Args;
 use weir_core::Zone;
 use weir_ingest::{FormatChoice, PipelineOptions, Retention};
 
-use super::{FormatArguments, cores, data_bytes_max, parse_zone};
+use super::{FormatArguments, PageFields, cores, data_bytes_max, parse_zone};
 use crate::outcome::Failure;
 
 /// How lines are read.
@@ -54,6 +54,14 @@ impl ReadArguments {
         let named = self.fields.iter().map(String::as_str);
         self.format.derived().check(named.clone())?;
         self.deriving(self.format.choice()?, named, self.zone()?.as_ref())
+    }
+
+    /// The derived fields that questions of the page may name.
+    ///
+    /// # Errors
+    /// If a definition is not valid.
+    pub(crate) fn page_fields(&self) -> Result<PageFields, Failure> {
+        self.format.derived().page_fields(&self.format.choice()?)
     }
 
     /// The choice, whose formats have the derived fields among these names.

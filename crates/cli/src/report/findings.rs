@@ -31,7 +31,7 @@ pub(crate) fn check_fields(
         return Ok(());
     }
     check_client(formats)?;
-    query.check_fields(formats.iter().map(Arc::as_ref)).map_err(query_failure)?;
+    query.check_fields(formats.iter().map(Arc::as_ref), &|_| None).map_err(query_failure)?;
     let mut named: Vec<(&str, String)> = vec![("--stack", arguments.stack.clone())];
     named.extend(group_fields(arguments, query));
     named.extend(arguments.compare.then(|| ("--compare", "time".to_owned())));

@@ -121,6 +121,7 @@ impl Page {
             total_memory_bytes_max: arguments.total_memory_bytes_max()?,
             jobs: pipeline.jobs,
             format: arguments.read.format_choice()?,
+            derived: Some(Arc::new(arguments.read.page_fields()?)),
             zone: arguments.read.tz.clone(),
             grace: arguments.keep_session,
             remedies: remedies(),

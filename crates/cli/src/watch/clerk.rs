@@ -154,7 +154,9 @@ impl Clerk {
         let query = question.query()?;
         let formats = self.data.formats();
         // Fields first, because the message about an unknown field lists the fields of the log.
-        query.check_fields(formats.iter().map(Arc::as_ref)).map_err(|error| error.to_string())?;
+        query
+            .check_fields(formats.iter().map(Arc::as_ref), &|_| None)
+            .map_err(|error| error.to_string())?;
         let values = self.data.values();
         query.check(&values, &|| log_zone(&values)).map_err(|error| error.to_string())
     }

@@ -62,7 +62,9 @@ mod visitors;
 pub use evaluation::Evaluation;
 pub use evaluation_by_kind::EvaluationByKind;
 pub use fold::Fold;
-pub use grouping::{GroupKey, GroupTable, GroupVisitors, GroupedNumber, Grouping, NumberSum};
+pub use grouping::{
+    DerivedValues, GroupKey, GroupTable, GroupVisitors, GroupedNumber, Grouping, NumberSum,
+};
 pub use histogram::{Bucket, Histogram};
 pub use quantiles::Quantiles;
 pub use question::{Aggregates, ListedColumns, Question, Stack};

@@ -30,7 +30,7 @@ pub(crate) use memo::DerivedMemo;
 pub(crate) use part::{BoundInput, DerivedPart};
 
 use crate::field::Field;
-use crate::value::Timestamp;
+use crate::value::{Timestamp, Zone};
 
 /// The most inputs of a derived field.
 pub const DERIVED_INPUTS_MAX: usize = 3;
@@ -99,6 +99,13 @@ impl<'a> DerivedInputs<'a> {
     }
 }
 
+/// Finds the derived fields that a data set can have, by name.
+pub trait DerivedCatalog: fmt::Debug + Send + Sync {
+    /// The field of this name; `None` if there is none. Times are told in the zone, or as they were
+    /// logged.
+    fn field(&self, name: &str, zone: Option<&Zone>) -> Option<DerivedField>;
+}
+
 /// A field whose values follow from others.
 ///
 /// A format has it if it fills the first input.
@@ -153,6 +160,11 @@ impl PartialEq for DerivedField {
 }
 
 impl Eq for DerivedField {}
+
+/// What all times have in common that have the same derived values.
+pub(crate) fn key_of(time: Timestamp) -> (i64, i32) {
+    (time.unix_ns.div_euclid(TIME_STEP_S * 1_000_000_000), time.offset_s)
+}
 
 /// The first time of the step of a time.
 pub(crate) fn step_of(time: Timestamp) -> Timestamp {

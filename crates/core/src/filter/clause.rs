@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use crate::derived::{DerivedField, DerivedInputs};
 use crate::field::Field;
 use crate::pattern::{BoundedRegex, PatternBudget, RegexOptions};
 use crate::schema::{ColumnId, RecordKind};
@@ -123,6 +124,16 @@ pub enum Clause {
         /// Last instant that passes.
         last_ns: i64,
     },
+    /// A condition on a field that is derived from the time. A record without a time passes only if
+    /// `negated`.
+    TimePart {
+        /// The field.
+        field: DerivedField,
+        /// The test of the derived value.
+        test: TextTest,
+        /// Whether the values that fail the test pass instead.
+        negated: bool,
+    },
     /// A condition that some text field meets, whether it is a known field or an extra one.
     AnyText(TextTest),
     /// All of these conditions are met; without any, every record passes.
@@ -166,6 +177,8 @@ pub enum TextTest {
     Any(Vec<TextTest>),
     /// There is a value, which may be empty.
     Present,
+    /// The field that is derived from the value has one that passes.
+    Derived(DerivedField, Box<TextTest>),
 }
 
 /// The largest size of a compiled regular expression, in bytes. A megabyte is enough for any
@@ -231,6 +244,9 @@ impl TextTest {
             }
             Self::Any(tests) => tests.iter().any(|test| test.passes(value)),
             Self::Present => true,
+            Self::Derived(field, test) => {
+                passes_derived(field, test, &DerivedInputs::of_texts(&[Some(value)]))
+            }
         }
     }
 
@@ -261,6 +277,9 @@ impl TextTest {
                     && own.iter().zip(other).all(|(own, other)| own.is_same(other))
             }
             (Self::Present, Self::Present) => true,
+            (Self::Derived(own, own_test), Self::Derived(other, test)) => {
+                own == other && own_test.is_same(test)
+            }
             _ => false,
         }
     }
@@ -274,6 +293,16 @@ impl TextTest {
             _ => false,
         }
     }
+}
+
+/// Returns whether the value that is derived from the inputs passes; there may be none.
+pub(super) fn passes_derived(
+    field: &DerivedField,
+    test: &TextTest,
+    inputs: &DerivedInputs<'_>,
+) -> bool {
+    let mut value = Vec::new();
+    field.derive(inputs, &mut value) && test.passes(&value)
 }
 
 impl Clause {

@@ -167,7 +167,7 @@ impl CompiledFilter {
                         add(column, &known.unwrap_or_default());
                     }
                 }
-                Leaf::Number { .. } | Leaf::Time { .. } => {}
+                Leaf::Number { .. } | Leaf::Time { .. } | Leaf::TimePart { .. } => {}
             }
         }
         batches
@@ -229,7 +229,7 @@ impl CompiledFilter {
             Leaf::AnyText { test, .. } => {
                 values.schema().logged_text_columns().any(|column| might_differ(column, test))
             }
-            Leaf::Number { .. } | Leaf::Time { .. } => false,
+            Leaf::Number { .. } | Leaf::Time { .. } | Leaf::TimePart { .. } => false,
         })
     }
 

@@ -1,11 +1,14 @@
 //! The conditions of a compiled filter: what they have decided about values, and which rows they
 //! keep.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
-use super::clause::{Clause, TextTest};
+use super::clause::{Clause, TextTest, passes_derived};
 use crate::column::{ABSENT, Codes, Numbers, RowBits, Segment, Times};
+use crate::derived::{DerivedField, DerivedInputs, key_of, step_of};
 use crate::schema::ColumnId;
+use crate::value::Timestamp;
 use crate::values::{DecidedIds, Dictionary};
 
 /// A combination of conditions.
@@ -33,6 +36,11 @@ pub(super) enum Leaf {
     Time {
         first_ns: i64,
         last_ns: i64,
+    },
+    TimePart {
+        field: DerivedField,
+        test: TextTest,
+        negated: bool,
     },
 }
 
@@ -133,6 +141,9 @@ impl Node {
             Clause::Time { first_ns, last_ns } => {
                 Leaf::Time { first_ns: *first_ns, last_ns: *last_ns }
             }
+            Clause::TimePart { field, test, negated } => {
+                Leaf::TimePart { field: field.clone(), test: test.clone(), negated: *negated }
+            }
         };
         leaves.push(leaf);
         Self::Leaf(leaves.len() - 1)
@@ -159,7 +170,7 @@ impl Leaf {
         match self {
             Self::Text(text) => Some(text).filter(|text| text.column == column),
             Self::AnyText { columns, .. } => columns.iter().find(|text| text.column == column),
-            Self::Number { .. } | Self::Time { .. } => None,
+            Self::Number { .. } | Self::Time { .. } | Self::TimePart { .. } => None,
         }
     }
 
@@ -175,7 +186,7 @@ impl Leaf {
                 });
                 columns.get_mut(place)
             }
-            Self::Number { .. } | Self::Time { .. } => None,
+            Self::Number { .. } | Self::Time { .. } | Self::TimePart { .. } => None,
         }
     }
 
@@ -200,8 +211,38 @@ impl Leaf {
                     narrow_by_number(times, &[range], segment.rows(), bits);
                 }
             }
+            Self::TimePart { field, test, negated } => {
+                narrow_by_time_part(segment, bits, *negated, |time| {
+                    passes_derived(field, test, &DerivedInputs::default().at(step_of(time)))
+                });
+            }
         }
     }
+}
+
+/// Keeps the rows whose time passes, which is asked once for all times with the same derived values.
+fn narrow_by_time_part(
+    segment: &Segment,
+    bits: &mut RowBits,
+    negated: bool,
+    passes: impl Fn(Timestamp) -> bool,
+) {
+    let mut known = HashMap::new();
+    let mut last = None;
+    let mut passes_at = |time: Timestamp| {
+        let key = key_of(time);
+        let is_it = match last {
+            Some((last, is_it)) if last == key => is_it,
+            _ => *known.entry(key).or_insert_with(|| passes(time)),
+        };
+        last = Some((key, is_it));
+        is_it
+    };
+    let times = segment.times();
+    let time = |row: usize| times.and_then(|times| times.get(row));
+    let rows: Vec<bool> =
+        (0..segment.rows()).map(|row| time(row).is_some_and(&mut passes_at) != negated).collect();
+    bits.narrow(&rows, |passes| passes);
 }
 
 /// Keeps the rows whose number is in one of the ranges.

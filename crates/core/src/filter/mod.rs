@@ -23,7 +23,7 @@ pub use bounds::TimeBounds;
 pub use clause::{Clause, ClauseError, Filter, TextTest};
 pub use compiled::{CompiledFilter, ValueBatch};
 pub use condition::{
-    Condition, ConditionError, ConditionOperator, ConditionValue, FieldCondition, TimeReader,
-    ValueForm, excerpt,
+    Condition, ConditionError, ConditionOperator, ConditionValue, DerivedFinder, FieldCondition,
+    TimeReader, ValueForm, excerpt,
 };
 pub use predicate::RecordPredicate;

@@ -6,7 +6,8 @@
 
 use std::borrow::Cow;
 
-use super::clause::{Clause, Filter, TextTest};
+use super::clause::{Clause, Filter, TextTest, passes_derived};
+use crate::derived::{DerivedField, DerivedInputs, step_of};
 use crate::field::{ColumnKind, Field};
 use crate::format::Format;
 use crate::record::{FieldAccessor, Record, RecordFields};
@@ -64,6 +65,11 @@ enum RecordClause<'a> {
     Time {
         first_ns: i64,
         last_ns: i64,
+    },
+    TimePart {
+        field: Cow<'a, DerivedField>,
+        test: Cow<'a, TextTest>,
+        negated: bool,
     },
     /// `accessors` are those of all text fields of the format.
     AnyText {
@@ -124,6 +130,11 @@ impl<'a> RecordClause<'a> {
             Clause::Time { first_ns, last_ns } => {
                 Self::Time { first_ns: *first_ns, last_ns: *last_ns }
             }
+            Clause::TimePart { field, test, negated } => Self::TimePart {
+                field: Cow::Borrowed(field),
+                test: Cow::Borrowed(test),
+                negated: *negated,
+            },
             Clause::AnyText(test) => {
                 Self::AnyText { accessors: text_accessors(fields), test: Cow::Borrowed(test) }
             }
@@ -147,6 +158,11 @@ impl<'a> RecordClause<'a> {
             Self::Time { first_ns, last_ns } => {
                 RecordClause::Time { first_ns: *first_ns, last_ns: *last_ns }
             }
+            Self::TimePart { field, test, negated } => RecordClause::TimePart {
+                field: Cow::Owned(field.as_ref().clone()),
+                test: Cow::Owned(test.as_ref().clone()),
+                negated: *negated,
+            },
             Self::AnyText { accessors, test } => RecordClause::AnyText {
                 accessors: accessors.clone(),
                 test: Cow::Owned(test.as_ref().clone()),
@@ -171,6 +187,11 @@ impl<'a> RecordClause<'a> {
             }
             Self::Time { first_ns, last_ns } => {
                 record.time.is_some_and(|time| (*first_ns..=*last_ns).contains(&time.unix_ns))
+            }
+            Self::TimePart { field, test, negated } => {
+                let passes =
+                    |time| passes_derived(field, test, &DerivedInputs::default().at(step_of(time)));
+                record.time.is_some_and(passes) != *negated
             }
             Self::AnyText { accessors, test } => accessors
                 .iter()

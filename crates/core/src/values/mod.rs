@@ -13,6 +13,7 @@
 //!    soon as no block is in flight that was read with them (`generation`).
 
 mod decided_ids;
+mod derived_field;
 mod dictionary;
 mod frequent_items;
 mod generation;
@@ -28,6 +29,7 @@ mod stored;
 mod sweep;
 
 pub use decided_ids::DecidedIds;
+pub use derived_field::DerivedFrom;
 pub use dictionary::{Dictionary, StoredValueError};
 pub use frequent_items::FrequentItems;
 pub use late_values::LateValues;

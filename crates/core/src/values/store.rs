@@ -6,12 +6,13 @@
 //! whose values fit is counted exactly, whatever its length; one whose values do not keeps its
 //! totals, and the values without an id are counted together.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::dictionary::Dictionary;
 use super::generation::Generations;
 use super::late_values::LateValues;
 use crate::column::{OffsetDays, REMAINDER};
+use crate::derived::DerivedCatalog;
 use crate::schema::{ColumnId, Schema};
 use crate::value::Zone;
 
@@ -61,6 +62,8 @@ pub struct Values {
     zone_of_days: OnceLock<Box<Zone>>,
     pub(crate) generations: Generations,
     pub(super) reuses: u64,
+    /// The fields that are derived when a question names them.
+    catalog: Option<Arc<dyn DerivedCatalog>>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -121,6 +124,7 @@ impl Values {
             zone_of_days: OnceLock::new(),
             generations: Generations::default(),
             reuses: 0,
+            catalog: None,
         }
     }
 
@@ -150,6 +154,15 @@ impl Values {
             Some(answers) => answers.max(ANSWERS_MIN),
             None => usize::MAX,
         }
+    }
+
+    /// Lets questions name the derived fields of a catalog, besides those that are columns.
+    pub fn derive_with(&mut self, catalog: Arc<dyn DerivedCatalog>) {
+        self.catalog = Some(catalog);
+    }
+
+    pub(crate) fn catalog(&self) -> Option<&dyn DerivedCatalog> {
+        self.catalog.as_deref()
     }
 
     /// Returns the columns of the data set.

@@ -7,8 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::watch;
 use weir_core::{
-    Format, FormatChoice, OffsetDays, PendingSegment, RecordKind, RequestCounts, SegmentList,
-    Snapshot, Snapshots, Values,
+    DerivedCatalog, Format, FormatChoice, OffsetDays, PendingSegment, RecordKind, RequestCounts,
+    SegmentList, Snapshot, Snapshots, Values,
 };
 use weir_sync::{Lock, ReadWriteLock};
 
@@ -102,6 +102,11 @@ impl DataSet {
         if !has_columns(&self.values(), names) {
             add_columns(&mut self.values_mut(), names);
         }
+    }
+
+    /// Lets questions name the derived fields of a catalog; see [`Values::derive_with`].
+    pub fn derive_with(&self, catalog: Arc<dyn DerivedCatalog>) {
+        self.values_mut().derive_with(catalog);
     }
 
     /// Charges each value with what answers keep of it; see [`Values::charge_answers`].

@@ -1,6 +1,8 @@
 //! What records are grouped by, and what is shown of the groups.
 
-use weir_core::{Field, GroupKey, GroupedNumber, Grouping, STATUS_CLASS, Values};
+use std::sync::Arc;
+
+use weir_core::{DerivedValues, Field, GroupKey, GroupedNumber, Grouping, STATUS_CLASS, Values};
 use weir_view::{Measure, Query, Statistic};
 
 use super::limits::check_group;
@@ -74,8 +76,7 @@ impl GroupQuestion {
     /// Returns what has to be computed for the groups in addition to the lists of the fields. `None`
     /// if that is nothing, or if the data has no such field.
     pub(crate) fn grouping(&self, values: &Values) -> Option<Grouping> {
-        let needed: Vec<Measure> =
-            self.shown().into_iter().filter(|measure| !measure.is_of_tally()).collect();
+        let needed: Vec<Measure> = self.needed();
         if needed.is_empty() && self.fields.len() == 1 {
             return None;
         }
@@ -83,26 +84,47 @@ impl GroupQuestion {
             STATUS_CLASS => Some(GroupKey::StatusClass),
             name => values.schema().text_column_by_name(name).map(GroupKey::Column),
         };
-        let mut grouping = Grouping::by(self.fields.iter().map(key).collect::<Option<_>>()?);
-        let memory_bytes_max = values.memory_bytes_max();
-        grouping.groups_max = (memory_bytes_max / GROUP_MEMORY_SHARE).max(1);
-        grouping.distinct_max = (memory_bytes_max / CLIENT_MEMORY_SHARE).max(1);
-        grouping.half_hours_max = (memory_bytes_max / HALF_HOUR_MEMORY_SHARE).max(1);
-        for measure in needed {
-            match measure {
-                Measure::Clients => grouping.distinct = Some(Field::Client.column()),
-                Measure::Visitors | Measure::Visits => grouping.visitors = true,
-                Measure::FirstSeen | Measure::LastSeen => grouping.times = true,
-                Measure::Number(statistic, field) => add_number(&mut grouping, statistic, field),
-                Measure::Requests
-                | Measure::Share
-                | Measure::Bytes
-                | Measure::Errors
-                | Measure::ErrorRate => {}
-            }
-        }
-        Some(grouping)
+        let keys = self.fields.iter().map(key).collect::<Option<_>>()?;
+        Some(grouping_by(keys, &needed, values))
     }
+
+    /// Returns what has to be computed for the groups of a derived field.
+    pub(crate) fn derived_grouping(
+        &self,
+        derived: &Arc<DerivedValues>,
+        values: &Values,
+    ) -> Grouping {
+        let grouping = grouping_by(vec![GroupKey::Derived], &self.needed(), values);
+        Grouping { derived: Some(derived.clone()), ..grouping }
+    }
+
+    /// Returns the measures that do not follow from the records, bytes and errors of a group.
+    fn needed(&self) -> Vec<Measure> {
+        self.shown().into_iter().filter(|measure| !measure.is_of_tally()).collect()
+    }
+}
+
+/// Groups by keys, with what the measures need.
+fn grouping_by(keys: Vec<GroupKey>, needed: &[Measure], values: &Values) -> Grouping {
+    let mut grouping = Grouping::by(keys);
+    let memory_bytes_max = values.memory_bytes_max();
+    grouping.groups_max = (memory_bytes_max / GROUP_MEMORY_SHARE).max(1);
+    grouping.distinct_max = (memory_bytes_max / CLIENT_MEMORY_SHARE).max(1);
+    grouping.half_hours_max = (memory_bytes_max / HALF_HOUR_MEMORY_SHARE).max(1);
+    for measure in needed {
+        match measure {
+            Measure::Clients => grouping.distinct = Some(Field::Client.column()),
+            Measure::Visitors | Measure::Visits => grouping.visitors = true,
+            Measure::FirstSeen | Measure::LastSeen => grouping.times = true,
+            Measure::Number(statistic, field) => add_number(&mut grouping, *statistic, *field),
+            Measure::Requests
+            | Measure::Share
+            | Measure::Bytes
+            | Measure::Errors
+            | Measure::ErrorRate => {}
+        }
+    }
+    grouping
 }
 
 fn add_number(grouping: &mut Grouping, statistic: Statistic, field: Field) {

@@ -167,9 +167,13 @@ impl ParsedQuery {
     /// Fails if a condition is not valid for these columns.
     pub fn filter(&self, values: &Values) -> Result<Filter, QueryError> {
         let unread = |text: &str| Err(QueryError::NotATime(text.to_owned()).to_string());
+        let derived = |name: &str| values.derived_field(name, self.zone.as_ref());
         let mut clauses = Vec::new();
         for condition in &self.conditions {
-            match condition.clause(values, &unread).map_err(QueryError::Clause)? {
+            match condition
+                .clause_deriving(values, &unread, &derived)
+                .map_err(QueryError::Clause)?
+            {
                 // The filter joins its clauses by *and* too.
                 Clause::All(all) => clauses.extend(all),
                 clause => clauses.push(clause),

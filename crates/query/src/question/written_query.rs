@@ -1,7 +1,8 @@
 //! A query as it was written.
 
 use weir_core::{
-    Condition, ConditionError, Field, FieldCondition, Format, Snapshots, UnknownField, Values, Zone,
+    Condition, ConditionError, DerivedField, Field, FieldCondition, Format, Snapshots,
+    UnknownField, Values, Zone,
 };
 use weir_view::{Clause, Compare, NormalFilter, Query};
 
@@ -91,17 +92,21 @@ impl WrittenQuery {
         self.query.group()
     }
 
-    /// Checks that the log has the fields of the filter. Succeeds if no format is known yet.
+    /// Checks that the log has the fields of the filter, or what one is derived from that `derived`
+    /// knows. Succeeds if no format is known yet.
     ///
     /// # Errors
     /// Fails for the first field that no format has.
     pub fn check_fields<'a>(
         &self,
         formats: impl Iterator<Item = &'a Format> + Clone,
+        derived: &dyn Fn(&str) -> Option<DerivedField>,
     ) -> Result<(), QueryError> {
+        let is_derived = |field: &str| derived(field).is_some();
         let missing = |field: &str| {
             let is_missing = formats.clone().all(|format| format.accessor(field).is_err())
-                && formats.clone().next().is_some();
+                && formats.clone().next().is_some()
+                && !is_derived(field);
             is_missing.then(|| missing_field(field, formats.clone()))
         };
         self.check_typed(|condition| {
@@ -133,7 +138,9 @@ impl WrittenQuery {
             Ok(settled)
         });
         if checked.is_err() {
-            self.check_typed(|condition| condition.check(values))?;
+            let zone = self.query.zone.as_ref();
+            let derived = |name: &str| values.derived_field(name, zone);
+            self.check_typed(|condition| condition.check(values, &derived))?;
         }
         self.check_typed(|condition| {
             condition.with_instants(&|text| self.instants(text, log_zone)).map(drop)

@@ -7,6 +7,7 @@ mod answers;
 mod blocks;
 mod export;
 mod export_text;
+mod field_lists;
 mod kinds;
 mod lines;
 mod record_text;

@@ -5,6 +5,7 @@ mod blocks;
 mod count;
 mod follow;
 mod lines;
+mod list;
 mod message;
 mod question;
 mod rule_files;
@@ -45,6 +46,9 @@ const PANELS_MAX: usize = 8;
 /// The number of line panels of a connection. Each keeps one bit per record.
 const LINE_PANELS_MAX: usize = 5;
 
+/// The number of lists of a connection.
+const LISTS_MAX: usize = 8;
+
 /// The maximum number of keys, bans and alerts of a rule in an answer: a page cannot show more.
 const KEYS_MAX: usize = 500;
 
@@ -55,6 +59,7 @@ struct Messages {
     count: watch::Sender<String>,
     panels: [watch::Sender<String>; PANELS_MAX],
     lines: [watch::Sender<String>; LINE_PANELS_MAX],
+    lists: [watch::Sender<String>; LISTS_MAX],
 }
 
 impl Messages {
@@ -68,6 +73,7 @@ impl Messages {
             LiveTopic::Count => return Ok(&self.count),
             LiveTopic::Panel(panel) => (&self.panels[..], panel, Subject::Rules, "panels"),
             LiveTopic::Lines(panel) => (&self.lines[..], panel, Subject::Lines, "panels of lines"),
+            LiveTopic::List(panel) => (&self.lists[..], panel, Subject::List, "lists"),
         };
         senders.get(panel as usize).ok_or_else(|| {
             let last = senders.len() - 1;
@@ -81,7 +87,8 @@ impl Messages {
         let count = std::iter::once((Subject::Count, 0, &self.count));
         let panels = (0..).zip(&self.panels).map(|(panel, it)| (Subject::Rules, panel, it));
         let lines = (0..).zip(&self.lines).map(|(panel, it)| (Subject::Lines, panel, it));
-        count.chain(panels).chain(lines)
+        let lists = (0..).zip(&self.lists).map(|(panel, it)| (Subject::List, panel, it));
+        count.chain(panels).chain(lines).chain(lists)
     }
 }
 

@@ -79,6 +79,7 @@ pub(super) enum Subject {
     Rules,
     Blocks,
     Lines,
+    List,
 }
 
 /// The refusal of a question.
@@ -106,6 +107,7 @@ impl ReplyTo {
             Subject::Count => LiveReply::Count { query, count: None, error },
             Subject::Blocks => LiveReply::Blocks { panel, query, answer: None, error },
             Subject::Lines => LiveReply::Lines { panel, query, answer: None, error },
+            Subject::List => LiveReply::List { panel, query, answer: None, error },
             Subject::Rules => {
                 let place = place.map(|place| *place);
                 LiveReply::Rules { panel, query, answer: None, error, place, lines: None }

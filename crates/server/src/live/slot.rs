@@ -7,13 +7,14 @@ use std::time::Duration;
 use tokio::sync::watch;
 use weir_ingest::{DataSet, SourceProgress};
 use weir_net::websocket::{SocketWriter, UpgradedStream};
-use weir_query::{LineFinder, WrittenQuery};
+use weir_query::{LineFinder, ListPart, WrittenQuery};
 use weir_sync::Lock;
 use weir_view::{LinesNeeded, LiveReply, LiveRequest, NeededFile};
 
 use super::count::CountQuestion;
 use super::follow::{Answering, Asking, Pace, Sent, has_open_source, serve};
 use super::lines::LinesQuestion;
+use super::list::ListQuestion;
 use super::message::{Message, read_message};
 use super::question::{Question, QuestionWork, ReplyTo, Subject};
 use super::{blocks, rules, send_reply};
@@ -83,7 +84,7 @@ impl Slot<'_> {
         let effort = match subject {
             Subject::Rules | Subject::Blocks if message_bytes > SHORT_MESSAGE_BYTES => Effort::Long,
             Subject::Rules | Subject::Blocks => Effort::Short,
-            Subject::Count | Subject::Lines => Effort::of(query.expressions()),
+            Subject::Count | Subject::Lines | Subject::List => Effort::of(query.expressions()),
         };
         let asked = Arc::new((request, query));
         let mut pause = RETRY_PAUSE_MIN;
@@ -236,6 +237,10 @@ fn check(
         LiveRequest::Count { .. } => Some(Box::new(CountQuestion::check(query, data)?)),
         LiveRequest::Lines { from, count, .. } => {
             Some(Box::new(LinesQuestion::check(query, *from, *count, finder.clone(), data)?))
+        }
+        LiveRequest::List { from, search, .. } => {
+            let part = ListPart { from: *from as usize, search: search.clone() };
+            Some(Box::new(ListQuestion::check(query, part, data)?))
         }
         LiveRequest::Rules { rule: Some(rule), details, .. } => {
             Some(Box::new(rules::check(query, rule, details, session, data, stop)?))

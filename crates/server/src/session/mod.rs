@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
 use weir_core::{PatternAccount, PatternBudget};
 use weir_ingest::{DataSet, FormatChoice, Pipeline, ReadTotals, TotalMemory};
+use weir_query::KnownDerived;
 use weir_sync::Lock;
 
 use crate::file::{
@@ -73,6 +74,7 @@ pub(crate) struct Session {
     replays: Arc<Replays>,
     turns: SessionTurns,
     answers: SharedAnswers,
+    known_derived: KnownDerived,
     view_memory: Arc<ViewMemory>,
     export_lengths: ExportLengths,
     /// The memory of the patterns of rules, in this session and in all.
@@ -96,6 +98,9 @@ impl Session {
         data.count_in(memory);
         data.add_reads_to(reads);
         data.keep_sums();
+        if let Some(catalog) = &options.derived {
+            data.derive_with(catalog.clone());
+        }
         let view_memory = ViewMemory::new(&data, memory);
         let pipeline = Arc::new(Pipeline::start(&settings, data));
         static LAST: AtomicU64 = AtomicU64::new(0);
@@ -117,6 +122,7 @@ impl Session {
             replays: Arc::default(),
             turns: SessionTurns::new(turns, number, options.answer_time_max),
             answers: SharedAnswers::default(),
+            known_derived: KnownDerived::default(),
             view_memory,
             export_lengths: ExportLengths::default(),
             patterns: [pattern_account(settings.memory_bytes_max), turns.patterns.clone()],
@@ -178,6 +184,11 @@ impl Session {
     /// Returns the answers that live connections share.
     pub(crate) fn answers(&self) -> &SharedAnswers {
         &self.answers
+    }
+
+    /// Returns the values of derived fields that lists have asked for.
+    pub(crate) fn known_derived(&self) -> &KnownDerived {
+        &self.known_derived
     }
 
     /// Returns the memory of unsent answers.

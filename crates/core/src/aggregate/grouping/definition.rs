@@ -1,5 +1,8 @@
 //! What a grouping asks for.
 
+use std::sync::Arc;
+
+use super::derived_values::DerivedValues;
 use crate::schema::ColumnId;
 
 /// What records are grouped by, and what is computed for each group besides records, bytes and
@@ -16,10 +19,12 @@ use crate::schema::ColumnId;
 /// let grouping = Grouping { numbers: vec![number], ..Grouping::by(keys) };
 /// assert!(grouping.has_column_ids());
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Grouping {
     /// The keys, one at least. A group is a combination of their values.
     pub keys: Vec<GroupKey>,
+    /// The values of the key that is derived, which have to be learnt before rows are added.
+    pub derived: Option<Arc<DerivedValues>>,
     /// The number columns whose sums or quantiles are computed.
     pub numbers: Vec<GroupedNumber>,
     /// A text column whose distinct values are counted in each group.
@@ -45,6 +50,8 @@ pub enum GroupKey {
     Column(ColumnId),
     /// The class of the status.
     StatusClass,
+    /// The values of [`Grouping::derived`].
+    Derived,
 }
 
 /// The measures of a number column that are computed for each group.
@@ -58,11 +65,34 @@ pub struct GroupedNumber {
     pub quantiles: bool,
 }
 
+/// Two are equal if their groups are numbered alike.
+impl PartialEq for Grouping {
+    fn eq(&self, other: &Self) -> bool {
+        let has_same_ids = match (&self.derived, &other.derived) {
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
+            (None, None) => true,
+            _ => false,
+        };
+        has_same_ids
+            && self.keys == other.keys
+            && self.numbers == other.numbers
+            && self.distinct == other.distinct
+            && self.visitors == other.visitors
+            && self.times == other.times
+            && self.groups_max == other.groups_max
+            && self.distinct_max == other.distinct_max
+            && self.half_hours_max == other.half_hours_max
+    }
+}
+
+impl Eq for Grouping {}
+
 impl Grouping {
     /// Groups by these keys, without any measure besides records, bytes and errors.
     pub fn by(keys: Vec<GroupKey>) -> Self {
         Self {
             keys,
+            derived: None,
             numbers: Vec::new(),
             distinct: None,
             visitors: false,

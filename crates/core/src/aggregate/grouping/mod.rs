@@ -16,6 +16,7 @@
 //! Only what a [`Grouping`] asks for is kept.
 
 mod definition;
+mod derived_values;
 mod distinct;
 mod distribution;
 mod keys;
@@ -39,6 +40,7 @@ use sums::NumberSums;
 use visitors::VisitorTable;
 
 pub use definition::{GroupKey, GroupedNumber, Grouping};
+pub use derived_values::DerivedValues;
 pub use sums::NumberSum;
 pub use visitors::GroupVisitors;
 
@@ -125,7 +127,7 @@ impl GroupTable {
         self.find_groups(segment, selection, classes, &mut buffers);
         let groups = &buffers.groups[..];
         if let Some(tallies) = &mut self.tallies {
-            tallies.cover(self.keys.ids());
+            tallies.cover(ids_of(&self.grouping, &self.keys));
             tallies.add(&codes_of_rows(groups, selection, segment.rows()), visit);
         }
         for (index, number) in self.grouping.numbers.iter().enumerate() {
@@ -164,9 +166,14 @@ impl GroupTable {
     ) {
         let (first, others) =
             self.grouping.keys.split_first().unwrap_or((&GroupKey::StatusClass, &[]));
-        key_ids(*first, segment, selection, classes, &mut buffers.groups);
+        let derived = self.grouping.derived.as_deref();
+        let key_ids = |key: GroupKey, ids: &mut Vec<u32>| match (key, derived) {
+            (GroupKey::Derived, Some(derived)) => derived.ids_of(segment, selection, ids),
+            _ => key_ids(key, segment, selection, classes, ids),
+        };
+        key_ids(*first, &mut buffers.groups);
         for (level, key) in others.iter().enumerate() {
-            key_ids(*key, segment, selection, classes, &mut buffers.ids);
+            key_ids(*key, &mut buffers.ids);
             self.keys.combine(level, &mut buffers.groups, &buffers.ids);
         }
     }
@@ -211,7 +218,7 @@ impl GroupTable {
         let new_number =
             |group: u32| renumbered.as_ref().map_or(group, |numbers| numbers[group as usize]);
         if let (Some(own), Some(tallies)) = (&mut self.tallies, &other.tallies) {
-            own.cover(self.keys.ids());
+            own.cover(ids_of(&self.grouping, &self.keys));
             own.merge_renumbered(tallies, new_number);
         }
         for (own, other) in self.sums.iter_mut().zip(&other.sums) {
@@ -241,7 +248,7 @@ impl GroupTable {
     /// Returns the number of groups of a table of combinations, with the two that stand for no
     /// value and for the remainder. 0 if the groups are the ids of a column.
     pub fn groups(&self) -> usize {
-        if self.tallies.is_some() { self.keys.ids() } else { 0 }
+        if self.tallies.is_some() { ids_of(&self.grouping, &self.keys) } else { 0 }
     }
 
     /// Returns the ids of the values of a combination, one for each key. They are ids of the
@@ -350,6 +357,14 @@ impl GroupTable {
     }
 }
 
+/// Returns the number of groups: of derived values if they are the only key, or of combinations.
+fn ids_of(grouping: &Grouping, keys: &KeyTable) -> usize {
+    match (&grouping.keys[..], &grouping.derived) {
+        ([GroupKey::Derived], Some(derived)) => derived.dictionary().ids(),
+        _ => keys.ids(),
+    }
+}
+
 /// Replaces `ids` by the ids of a key in the selected rows.
 fn key_ids(
     key: GroupKey,
@@ -361,6 +376,11 @@ fn key_ids(
     let column = match key {
         GroupKey::Column(column) => column,
         GroupKey::StatusClass => Field::Status.column(),
+        // Without its values, no record has it.
+        GroupKey::Derived => {
+            ids.clear();
+            return ids.resize(selection.len(), ABSENT);
+        }
     };
     let Some(codes) = segment.text(column) else {
         ids.clear();
@@ -369,10 +389,12 @@ fn key_ids(
     };
     match key {
         GroupKey::Column(_) => gather(codes, selection, ids, |id| id as u32),
-        GroupKey::StatusClass => gather(codes, selection, ids, |id| match id as u32 {
-            ABSENT => ABSENT,
-            _ => FIRST_ID + u32::from(classes.class(id)),
-        }),
+        GroupKey::StatusClass | GroupKey::Derived => {
+            gather(codes, selection, ids, |id| match id as u32 {
+                ABSENT => ABSENT,
+                _ => FIRST_ID + u32::from(classes.class(id)),
+            });
+        }
     }
 }
 

@@ -28,10 +28,11 @@ use tree::Node;
 pub use tree::{ConditionOperator, ConditionValue, FieldCondition, ValueForm};
 
 use super::clause::Clause;
+use crate::derived::DerivedField;
 use crate::field::Unit;
 use crate::pattern::PatternBudget;
 use crate::value::{QuantityError, STATUS_CLASS, parse_count, parse_seconds_ns, parse_whole_size};
-use crate::values::Values;
+use crate::values::{DerivedFrom, Values};
 
 /// A condition on records, as a person writes it.
 ///
@@ -60,6 +61,9 @@ impl From<FieldCondition> for Condition {
         Self { root: Node::Field(condition) }
     }
 }
+
+/// Finds a field that is derived from a column or from the time, by name.
+pub type DerivedFinder<'a> = &'a dyn Fn(&str) -> Option<(DerivedField, DerivedFrom)>;
 
 /// Reads a time, and returns its first and last instant in nanoseconds since 1970: those of a day
 /// differ. The error says why the text is not a time.
@@ -101,16 +105,32 @@ impl Condition {
         time: TimeReader<'_>,
         patterns: &PatternBudget,
     ) -> Result<Clause, ConditionError> {
-        resolve::clause(&self.root, values, Some(time), patterns)
+        let fields = resolve::Fields { values, derived: &|_| None };
+        resolve::clause(&self.root, fields, Some(time), patterns)
     }
 
-    /// Checks that [`Self::clause`] returns a clause, except for the times, whose meaning need not
+    /// Returns the condition as [`Self::clause`] does, which may also name derived fields.
+    ///
+    /// # Errors
+    /// If a field is neither one of the columns nor found, or a value is not valid for its field.
+    pub fn clause_deriving(
+        &self,
+        values: &Values,
+        time: TimeReader<'_>,
+        derived: DerivedFinder<'_>,
+    ) -> Result<Clause, ConditionError> {
+        let fields = resolve::Fields { values, derived };
+        resolve::clause(&self.root, fields, Some(time), &PatternBudget::default())
+    }
+
+    /// Checks that [`Self::clause_deriving`] returns a clause, except for the times, whose meaning need not
     /// be known yet.
     ///
     /// # Errors
-    /// If a field is not one of the columns, or a value is not valid for its field.
-    pub fn check(&self, values: &Values) -> Result<(), ConditionError> {
-        resolve::clause(&self.root, values, None, &PatternBudget::default()).map(|_| ())
+    /// If a field is neither one of the columns nor found, or a value is not valid for its field.
+    pub fn check(&self, values: &Values, derived: DerivedFinder<'_>) -> Result<(), ConditionError> {
+        let fields = resolve::Fields { values, derived };
+        resolve::clause(&self.root, fields, None, &PatternBudget::default()).map(|_| ())
     }
 
     /// Returns the same condition with the instants of its times, so that [`Self::clause`] reads

@@ -1,19 +1,27 @@
 //! Makes a clause of a condition: finds its fields among the columns, and reads its values.
 
-use super::TimeReader;
 use super::contradiction;
 use super::equality;
 use super::error::ConditionError;
 use super::instants;
 use super::parse_quantity;
 use super::tree::{ConditionOperator, ConditionValue, FieldCondition, Node, ValueForm};
+use super::{DerivedFinder, TimeReader};
 use crate::field::{ColumnKind, Field, Unit};
 use crate::filter::clause::{Clause, ClauseError, TextTest, known_names};
 use crate::pattern::PatternBudget;
 use crate::value::{STATUS_CLASS, STATUS_CLASSES};
-use crate::values::Values;
+use crate::values::{DerivedFrom, Values};
 
 type Resolved = Result<Clause, ConditionError>;
+
+/// Where a condition finds its fields.
+#[derive(Clone, Copy)]
+pub(super) struct Fields<'a> {
+    pub(super) values: &'a Values,
+    /// The fields that are no columns.
+    pub(super) derived: DerivedFinder<'a>,
+}
 
 /// The clause of a tree, whose expressions are compiled within a budget. Without a reader of times,
 /// they are not checked, and the clause is not one to filter by.
@@ -22,11 +30,11 @@ type Resolved = Result<Clause, ConditionError>;
 /// If a field is not one of the columns, or a value is not valid for its field.
 pub(super) fn clause(
     node: &Node,
-    values: &Values,
+    fields: Fields<'_>,
     time: Option<TimeReader<'_>>,
     patterns: &PatternBudget,
 ) -> Resolved {
-    let one = |node: &Node| clause(node, values, time, patterns);
+    let one = |node: &Node| clause(node, fields, time, patterns);
     let all = |nodes: &[Node]| nodes.iter().map(one).collect::<Result<Vec<_>, _>>();
     Ok(match node {
         Node::All(nodes) => {
@@ -44,13 +52,13 @@ pub(super) fn clause(
                     negated(status_class(condition)?, is_negative)
                 }
                 Some(field) => match field.kind() {
-                    ColumnKind::Text => text(condition, Some(field), values, patterns)?,
+                    ColumnKind::Text => text(condition, Some(field), fields, patterns)?,
                     ColumnKind::Number(unit) => {
                         negated(number(condition, field, unit)?, is_negative)
                     }
                     ColumnKind::Time => negated(instant(condition, time)?, is_negative),
                 },
-                None => text(condition, None, values, patterns)?,
+                None => text(condition, None, fields, patterns)?,
             }
         }
     })
@@ -77,30 +85,42 @@ fn search(text: &ConditionValue, patterns: &PatternBudget) -> Resolved {
 fn text(
     condition: &FieldCondition,
     field: Option<Field>,
-    values: &Values,
+    fields: Fields<'_>,
     patterns: &PatternBudget,
 ) -> Resolved {
-    let column = values.schema().text_column_by_name(&condition.field);
-    let column = column.ok_or_else(|| unknown_field(condition, values))?;
+    let column = fields.values.schema().text_column_by_name(&condition.field);
+    let derived = if column.is_none() { (fields.derived)(&condition.field) } else { None };
+    let one = |test: TextTest, negated: bool| match (column, &derived) {
+        (Some(column), _) => Some(Clause::Text { column, test, negated }),
+        (None, Some((field, DerivedFrom::Column(column)))) => {
+            let test = TextTest::Derived(field.clone(), Box::new(test));
+            Some(Clause::Text { column: *column, test, negated })
+        }
+        (None, Some((field, DerivedFrom::Time))) => {
+            Some(Clause::TimePart { field: field.clone(), test, negated })
+        }
+        (None, None) => None,
+    };
+    let one =
+        |test, negated| one(test, negated).ok_or_else(|| unknown_field(condition, fields.values));
     let is_negative =
         matches!(condition.operator, ConditionOperator::NotEqual | ConditionOperator::NotMatch);
     let is_absent = |value: &&ConditionValue| value.form == ValueForm::Absent;
     let mut clauses = Vec::new();
     let test = text_test(condition, field, patterns)?;
     if !condition.values.iter().all(|value| is_absent(&value)) {
-        clauses.push(Clause::Text { column, test, negated: false });
+        clauses.push((test, false));
     }
     if condition.values.iter().any(|value| is_absent(&value)) {
-        clauses.push(Clause::Text { column, test: TextTest::Present, negated: true });
+        clauses.push((TextTest::Present, true));
     }
     Ok(match (clauses.pop(), clauses.is_empty()) {
         // A clause on one column looks up one decision for each row.
-        (Some(Clause::Text { test, negated, .. }), true) => {
-            Clause::Text { column, test, negated: negated != is_negative }
-        }
+        (Some((test, negated)), true) => one(test, negated != is_negative)?,
         (last, _) => {
             clauses.extend(last);
-            negated(Clause::Any(clauses), is_negative)
+            let any = clauses.into_iter().map(|(test, negated)| one(test, negated));
+            negated(Clause::Any(any.collect::<Result<_, _>>()?), is_negative)
         }
     })
 }

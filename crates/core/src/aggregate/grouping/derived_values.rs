@@ -1,0 +1,175 @@
+//! The values of a derived field in a data set that was read without it.
+//!
+//! A field that a question names before the log is read becomes a column (see
+//! [`DerivedColumn`](crate::read)). One that is named later is derived from the distinct values of
+//! another column, or from the steps of the time, and no row is stored again.
+
+use std::collections::HashMap;
+
+use crate::column::{ABSENT, REMAINDER, Segment, Selection, Times};
+use crate::derived::{DerivedField, DerivedInputs, key_of, step_of};
+use crate::value::Timestamp;
+use crate::values::{DecidedIds, DerivedFrom, Dictionary, Values};
+
+/// The values of a derived field, and the id of each by what it is derived from.
+///
+/// # Examples
+///
+/// ```
+/// use weir_core::{DerivedFrom, DerivedValues, Field, Values, derived_field};
+///
+/// let mut values = Values::new(1 << 20);
+/// let client = Field::Client.column();
+/// [&b"192.0.2.7"[..], b"192.0.2.8"].map(|value| values.intern(client, value));
+/// let network = derived_field("network", None)?.expect("it exists");
+/// let mut networks = DerivedValues::new(network, DerivedFrom::Column(client), 1 << 20);
+/// while networks.learn(&values, 100) {}
+/// assert_eq!(networks.dictionary().find(b"192.0.2.0/24"), Some(2));
+/// assert_eq!(networks.dictionary().ids(), 3); // absent, remainder, and the network
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct DerivedValues {
+    field: DerivedField,
+    dictionary: Dictionary,
+    /// The limit of the dictionary, in bytes.
+    bytes_max: usize,
+    from: DerivedFrom,
+    /// The ids by the ids of the column.
+    by_id: Vec<u32>,
+    decided: DecidedIds,
+    /// The ids by the step of the time, and the offset from UTC.
+    by_step: HashMap<(i64, i32), u32>,
+}
+
+impl DerivedValues {
+    /// A field that is derived from this, and no values. Values that take more than `bytes_max` bytes
+    /// together become the remainder.
+    pub fn new(field: DerivedField, from: DerivedFrom, bytes_max: usize) -> Self {
+        Self {
+            field,
+            dictionary: Dictionary::new(),
+            bytes_max,
+            from,
+            by_id: vec![ABSENT, REMAINDER],
+            decided: DecidedIds::default(),
+            by_step: HashMap::new(),
+        }
+    }
+
+    /// The field.
+    pub fn field(&self) -> &DerivedField {
+        &self.field
+    }
+
+    /// What it is derived from.
+    pub fn from(&self) -> DerivedFrom {
+        self.from
+    }
+
+    /// The derived values.
+    pub fn dictionary(&self) -> &Dictionary {
+        &self.dictionary
+    }
+
+    /// The memory taken, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        let step = size_of::<((i64, i32), u32)>() + 1;
+        self.dictionary.memory_bytes()
+            + self.by_id.capacity() * size_of::<u32>()
+            + self.by_step.capacity() * step
+    }
+
+    /// Derives up to `count` values of the column that are new. Returns whether there are more.
+    pub fn learn(&mut self, values: &Values, count: usize) -> bool {
+        let DerivedFrom::Column(column) = self.from else { return false };
+        let dictionary = values.dictionary(column);
+        self.by_id.resize(self.by_id.len().max(dictionary.ids()), REMAINDER);
+        let first_free = dictionary.first_free();
+        let mut left = count;
+        for range in self.decided.undecided(dictionary) {
+            let some = range.start..range.end.min(range.start.saturating_add(left));
+            for id in some.clone().filter(|id| *id as u32 > REMAINDER) {
+                self.by_id[id] = match dictionary.value(id as u32) {
+                    Some(value) => self.id_of(&DerivedInputs::of_texts(&[Some(value)])),
+                    None => REMAINDER,
+                };
+            }
+            left -= some.len();
+            let is_whole = some.end == range.end;
+            self.decided.accept(&some, first_free);
+            if !is_whole {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Derives the values of the times of a segment.
+    pub fn learn_times(&mut self, segment: &Segment) {
+        let Some(times) = segment.times().filter(|_| self.from == DerivedFrom::Time) else {
+            return;
+        };
+        let steps = times.steps();
+        if let Some(steps) = steps.filter(|steps| steps.len() <= segment.rows()) {
+            steps.for_each(|time| self.learn_time(time));
+            return;
+        }
+        let mut last = None;
+        for row in 0..segment.rows() {
+            let Some(time) = times.get(row) else { continue };
+            if last != Some(key_of(time)) {
+                self.learn_time(time);
+            }
+            last = Some(key_of(time));
+        }
+    }
+
+    fn learn_time(&mut self, time: Timestamp) {
+        if !self.by_step.contains_key(&key_of(time)) {
+            let id = self.id_of(&DerivedInputs::default().at(step_of(time)));
+            self.by_step.insert(key_of(time), id);
+        }
+    }
+
+    fn id_of(&mut self, inputs: &DerivedInputs<'_>) -> u32 {
+        let mut value = Vec::new();
+        if !self.field.derive(inputs, &mut value) {
+            return ABSENT;
+        }
+        match self.dictionary.find(&value) {
+            Some(id) => id,
+            None if self.dictionary.memory_bytes() > self.bytes_max => REMAINDER,
+            None => self.dictionary.intern(&value),
+        }
+    }
+
+    /// Replaces `ids` by those of the selected rows. What was not learnt has the remainder.
+    pub(crate) fn ids_of(&self, segment: &Segment, selection: &Selection, ids: &mut Vec<u32>) {
+        ids.clear();
+        match self.from {
+            DerivedFrom::Column(column) => match segment.text(column) {
+                Some(codes) => codes.for_each(selection, |code| {
+                    ids.push(self.by_id.get(code as usize).copied().unwrap_or(REMAINDER));
+                }),
+                None => ids.resize(selection.len(), ABSENT),
+            },
+            DerivedFrom::Time => self.ids_of_times(segment.times(), selection, ids),
+        }
+    }
+
+    fn ids_of_times(&self, times: Option<&Times>, selection: &Selection, ids: &mut Vec<u32>) {
+        let Some(times) = times else { return ids.resize(selection.len(), ABSENT) };
+        let mut last = None;
+        selection.for_each(|row| {
+            let Some(time) = times.get(row) else { return ids.push(ABSENT) };
+            let key = key_of(time);
+            let id = match last {
+                Some((last, id)) if last == key => id,
+                _ => self.by_step.get(&key).copied().unwrap_or(REMAINDER),
+            };
+            last = Some((key, id));
+            ids.push(id);
+        });
+    }
+}

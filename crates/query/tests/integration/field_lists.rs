@@ -1,0 +1,152 @@
+//! Lists and conditions of derived fields, against the same fields as columns.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use weir_core::{DerivedCatalog, DerivedField, Zone, derived_field};
+use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
+use weir_query::{KnownDerived, ListPart, field_list, report};
+use weir_view::{FieldList, GroupRow, Query};
+
+use crate::parsed;
+
+const FIELDS: [&str; 7] = ["network", "path/1", "extension", "hour", "weekday", "date", "query:q"];
+
+const PATHS: [&str; 5] = ["/", "/shop/1.html", "/shop/2.HTML?q=a", "/img/logo.png", "/a?q=b&q=c"];
+
+/// The derived fields of the core.
+#[derive(Debug)]
+struct Catalog;
+
+impl DerivedCatalog for Catalog {
+    fn field(&self, name: &str, zone: Option<&Zone>) -> Option<DerivedField> {
+        derived_field(name, zone).ok().flatten()
+    }
+}
+
+/// Requests in the order of their times but for some, with two offsets from UTC.
+fn log() -> String {
+    let line = |number: u64| {
+        let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        let (day, hour, minute) = (1 + mixed % 9, (number / 7) % 24, mixed % 60);
+        let client = match mixed % 11 {
+            0 => "some.host".to_owned(),
+            1 => format!("2001:db8:{:x}::1", mixed % 3),
+            _ => format!("192.0.{}.{}", mixed % 4, mixed % 200),
+        };
+        let offset = if mixed.is_multiple_of(5) { "+0000" } else { "+0200" };
+        let (path, status) = (PATHS[mixed as usize % 5], 200 + 100 * (mixed % 4));
+        format!(
+            "{client} - - [0{day}/Nov/2026:{hour:02}:{minute:02}:07 {offset}] \"GET {path} \
+             HTTP/1.1\" {status} {mixed} \"-\" \"-\"\n"
+        )
+    };
+    (0..3_000).map(line).collect()
+}
+
+fn data(fields: &[&str], zone: Option<&Zone>) -> Arc<DataSet> {
+    let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
+    data.derive_with(Arc::new(Catalog));
+    let pipeline = Pipeline::start(&PipelineOptions::new(2, Retention::Segments), data.clone());
+    let fields = fields.iter().map(|name| derived_field(name, zone).unwrap().unwrap());
+    let choice = FormatChoice::Detect.deriving(fields.collect());
+    let mut source = pipeline.source("access.log", None, choice);
+    source.write_all(log().as_bytes()).expect("there is memory");
+    source.finish(SourceEnd::Done).expect("there is memory");
+    pipeline.finish();
+    data
+}
+
+fn listed(data: &Arc<DataSet>, query: &Query, part: &ListPart) -> FieldList {
+    let known = KnownDerived::default();
+    let list = field_list(data, &parsed(query), part, &known, 2, &AtomicBool::new(false));
+    list.expect("a valid query").expect("it was not abandoned")
+}
+
+fn query(group: &str, conditions: &[&str], zone: Option<&str>) -> Query {
+    Query {
+        group: Some(group.to_owned()),
+        conditions: conditions.iter().map(|text| (*text).to_owned()).collect(),
+        measures: ["requests", "clients", "max:bytes"].map(str::to_owned).to_vec(),
+        zone: zone.map(str::to_owned),
+        top: 100,
+        ..Query::default()
+    }
+}
+
+#[test]
+fn a_list_of_a_derived_field_is_that_of_its_column() {
+    let derived = data(&[], None);
+    for zone in [None, Some("Asia/Kathmandu")] {
+        let parsed_zone = zone.map(|name| weir_query::find_zone(name).expect("a zone"));
+        let columns = data(&FIELDS, parsed_zone.as_ref());
+        for field in FIELDS {
+            for conditions in
+                [&[][..], &["status=404 or status=500"], &["network=192.0.1.0/24", "hour>=7"]]
+            {
+                let query = query(field, conditions, zone);
+                let expected = report(&columns, &query, 1).expect("a valid query");
+                let list = listed(&derived, &query, &ListPart::default());
+                let context = format!("{field} {conditions:?} {zone:?}");
+                assert_eq!(Some(&list.group), expected.group.as_ref(), "{context}");
+                assert_eq!(list.matching, expected.matching, "{context}");
+                assert!(list.matching > 100, "{context}: {}", list.matching);
+                let is_value = |row: &&GroupRow| !row.value.is_absent;
+                let values = list.group.rows.iter().filter(is_value).count() as u64;
+                assert_eq!(list.values, values + list.group.rest.values, "{context}");
+            }
+        }
+    }
+}
+
+#[test]
+fn conditions_of_each_kind_select_as_on_a_column() {
+    let (derived, columns) = (data(&[], None), data(&FIELDS, None));
+    let conditions = [
+        "extension=png",
+        "extension!=png",
+        "extension=(none)",
+        "extension!=(none)",
+        "extension^=h",
+        "network~\"^2001\"",
+        "weekday!=\"3 Wednesday\"",
+        "hour=05,06",
+        "hour=(none)",
+        "date=2026-11-04 or path/1=/shop/",
+        "not (hour<=3 and query:q=a)",
+    ];
+    for condition in conditions {
+        let query = query("status", &[condition], None);
+        let matching = |data| report(data, &query, 1).expect(condition).matching;
+        assert_eq!(matching(&derived), matching(&columns), "{condition}");
+    }
+    let none = report(&derived, &query("status", &["nothing=1"], None), 1);
+    assert!(none.is_err(), "it is no field");
+}
+
+#[test]
+fn a_part_of_a_list_is_searched_and_skipped_to() {
+    let data = data(&[], None);
+    let all = listed(&data, &query("path/1", &[], None), &ListPart::default());
+    let values: Vec<&str> = all.group.rows.iter().map(|row| row.value.text.as_str()).collect();
+    let part = ListPart { from: 1, search: String::new() };
+    let two = Query { top: 2, ..query("path/1", &[], None) };
+    let list = listed(&data, &two, &part);
+    let found: Vec<&str> = list.group.rows.iter().map(|row| row.value.text.as_str()).collect();
+    assert_eq!(found, values[1..3]);
+    assert_eq!(list.group.rest.values, values.len() as u64 - 2);
+    let shop = ListPart { from: 0, search: "SHOP".to_owned() };
+    let list = listed(&data, &query("path/1", &[], None), &shop);
+    assert_eq!(list.group.rows.len(), 1);
+    assert_eq!((list.group.rows[0].value.text.as_str(), list.values), ("/shop/", all.values));
+}
+
+#[test]
+fn lists_of_columns_have_their_values_too() {
+    let data = data(&[], None);
+    for field in ["path", "status", "status_class", "client"] {
+        let query = query(field, &["hour<12"], None);
+        let expected = report(&data, &query, 1).expect("a valid query").group;
+        assert_eq!(Some(listed(&data, &query, &ListPart::default()).group), expected, "{field}");
+    }
+}

@@ -1,0 +1,169 @@
+import { useState } from "preact/hooks";
+import { groupEdge } from "../chart/palette";
+import { filterBy } from "../control/questions";
+import { bytes } from "../format/bytes";
+import { fieldLabel } from "../format/field";
+import { wordsOf } from "../format/kind";
+import { count, lowerBound, plural, share } from "../format/number";
+import { visible } from "../format/text";
+import type { Report } from "../generated/Report";
+import type { TopRow as Value } from "../generated/TopRow";
+import { REMAINDER_VALUE } from "../generated/words";
+import { excluded, isChosen, toggled } from "../state/choice";
+import { question, state } from "../state/store";
+import { StoryButton } from "../story/StoryButton";
+import { copyText } from "./copy";
+import { LogText } from "./LogText";
+import { Swatch } from "./Swatch";
+import { theme } from "./theme";
+
+interface RowProps {
+  field: string;
+  row: Value;
+  most: number;
+  /** The number of records in the whole list. */
+  matching: number;
+  report: Report;
+  /** Its colour in the chart, if it has one. */
+  color: string | undefined;
+}
+
+/** A value of a list, with its numbers and its buttons. */
+export function TopRow({ field, row, most, matching, report, color }: RowProps) {
+  const { absent } = report;
+  if (row.remainder) return <Remainder row={row} matching={matching} />;
+  const included = isChosen(question.value, field, row);
+  const apply = (change: typeof toggled) => {
+    const { clauses, conditions } = change(state.value.question, field, row);
+    filterBy(clauses, conditions);
+  };
+  const keepOut = () => apply(excluded);
+  // Each row of the list of status codes has errors only, or none.
+  const hasErrors = field !== "status" && !absent.includes("errors");
+  const onClick = (event: MouseEvent) => {
+    // The second click of a double click would undo the first.
+    if (event.detail > 1) return;
+    if (event.altKey) keepOut();
+    else apply(toggled);
+  };
+  return (
+    <li
+      class={included ? "top-item included" : "top-item"}
+      onKeyDown={(event) => copyByKey(event, row.value)}
+    >
+      <button
+        type="button"
+        class="top-row"
+        data-testid="top-row"
+        data-value={row.value}
+        data-count={row.count}
+        data-absent={row.absent}
+        aria-pressed={included}
+        title={titleOf(row, matching, report)}
+        onClick={onClick}
+      >
+        <Bar row={row} most={most} errors={hasErrors ? row.errors : 0} />
+        <span class="top-value">
+          {color !== undefined && (
+            <Swatch color={color} edge={groupEdge(field, row.value, theme.value)} />
+          )}
+          {row.absent ? (
+            <span class="escape">{row.value}</span>
+          ) : (
+            <LogText value={row.value} title={false} edges />
+          )}
+        </span>
+        <span class="top-count">{lowerBound(count(row.count), (row.uncounted_max ?? 0) > 0)}</span>
+        <span class="top-share">{share(row.count, matching)}</span>
+      </button>
+      <button
+        type="button"
+        class="top-exclude"
+        data-testid="top-exclude"
+        aria-label={`Exclude ${fieldLabel(field)} ${visible(row.value)}`}
+        title="Exclude (Alt-click)"
+        onClick={keepOut}
+      >
+        −
+      </button>
+      <CopyButton field={field} value={row.value} />
+      {field === "client" && row.value_hex === undefined && !row.absent && (
+        <StoryButton client={row.value} />
+      )}
+    </li>
+  );
+}
+
+/** How long a button shows that it has copied. */
+const COPIED_MS = 1500;
+
+/** Copies the value of a row. */
+function CopyButton({ field, value }: { field: string; value: string }) {
+  const [isCopied, setCopied] = useState<boolean | null>(null);
+  const copy = async () => {
+    setCopied(await copyText(value));
+    setTimeout(() => setCopied(null), COPIED_MS);
+  };
+  return (
+    <button
+      type="button"
+      class="top-copy"
+      data-testid="top-copy"
+      aria-label={`Copy ${fieldLabel(field)} ${visible(value)}`}
+      title="Copy the value (Ctrl+C)"
+      onClick={() => void copy()}
+    >
+      <span class={isCopied === null ? "copy-icon" : undefined} aria-hidden="true">
+        {isCopied === null ? "" : isCopied ? "✓" : "!"}
+      </span>
+      <span class="visually-hidden" role="status">
+        {isCopied === null ? "" : isCopied ? "Copied" : "The browser does not allow to copy"}
+      </span>
+    </button>
+  );
+}
+
+/** Copies the value by Ctrl+C. Not every browser sends `copy` if nothing is selected. */
+function copyByKey(event: KeyboardEvent, value: string): void {
+  const isCopy = (event.ctrlKey || event.metaKey) && event.key === "c";
+  if (!isCopy || document.getSelection()?.isCollapsed === false) return;
+  event.preventDefault();
+  void copyText(value);
+}
+
+/** The row of the values that came after memory had run out. */
+function Remainder({ row, matching }: { row: Value; matching: number }) {
+  return (
+    <li
+      class="top-item remainder"
+      title="Values that came after memory had run out, unless they are frequent."
+    >
+      <span class="top-row">
+        <span class="top-value">{REMAINDER_VALUE}</span>
+        <span class="top-count">{count(row.count)}</span>
+        <span class="top-share">{share(row.count, matching)}</span>
+      </span>
+    </li>
+  );
+}
+
+/** A bar as long as the count relative to the first row, with a strip for the errors. */
+function Bar({ row, most, errors }: { row: Value; most: number; errors: number }) {
+  const scale = (value: number) => ({ transform: `scaleX(${most > 0 ? value / most : 0})` });
+  return (
+    <>
+      <span class="top-bar" style={scale(row.count)} />
+      {errors > 0 && <span class="top-errors" style={scale(errors)} />}
+    </>
+  );
+}
+
+function titleOf(row: Value, matching: number, report: Report): string {
+  const { absent } = report;
+  const { one, many } = wordsOf(report);
+  const facts = [`${plural(row.count, one, many)}, ${share(row.count, matching)}`];
+  if (!absent.includes("errors")) facts.push(`error rate ${share(row.errors, row.count)}`);
+  if (!absent.includes("bytes_sent")) facts.push(`${bytes(row.bytes_sent)} sent`);
+  if (row.uncounted_max) facts.push(`up to ${count(row.uncounted_max)} more, counted together`);
+  return `${visible(row.value)}\n\n${facts.join(" · ")}\nClick to include, Alt-click to exclude`;
+}
