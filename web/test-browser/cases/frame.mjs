@@ -1,6 +1,7 @@
 // What is pinned, the tabs, and the pane of a story: nothing that a click changes is off the screen.
 
 import assert from "node:assert/strict";
+import { copyFile } from "node:fs/promises";
 import { findings, isNotCovered } from "../support/axe.mjs";
 import {
   byId,
@@ -177,6 +178,20 @@ export function frame(define) {
       assert.deepEqual(await findings(page), []);
       await toggleTheme(page);
     }
+  });
+
+  define("on a phone the bar of a log with a long name covers nothing", async (world) => {
+    const { page, server } = world;
+    const log = world.path(`${"www.example.com.".repeat(8)}access.log`);
+    await copyFile(LOG, log);
+    await page.setViewport({ width: 390, height: 844 });
+    await page.goto(server.url);
+    await choose(page, log);
+    await settled(page);
+    const bottoms = await page.$$eval(".header, .source-button, .menu-button, .filters", (all) =>
+      all.filter((one) => one.checkVisibility()).map((one) => one.getBoundingClientRect().bottom),
+    );
+    assert.ok(Math.max(...bottoms) <= (await topOf(page, ".figbar")), `${bottoms}`);
   });
 
   define("no gesture moves what is above the lists", async (world) => {
