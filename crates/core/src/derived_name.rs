@@ -16,6 +16,10 @@ pub fn derived_names() -> &'static [DerivedName] {
         DerivedName { name: "hour", about: "the hour of the day, 00 to 23" },
         DerivedName { name: "weekday", about: "the day of the week, 1 Monday to 7 Sunday" },
         DerivedName {
+            name: "time/STEP",
+            about: "the time in steps that divide a day, such as time/1m: 2026-11-28 14:05",
+        },
+        DerivedName {
             name: "source",
             about: "the file, or the part of its name that --source-name takes",
         },
@@ -44,6 +48,7 @@ pub fn derived_names() -> &'static [DerivedName] {
 pub(crate) fn origin_of(name: &str) -> Option<&'static str> {
     Some(match name {
         "date" | "hour" | "weekday" => "time",
+        _ if name.starts_with("time/") => "time",
         "network" => "client",
         "extension" | "static" => "path",
         "campaign" => "query",
@@ -52,4 +57,20 @@ pub(crate) fn origin_of(name: &str) -> Option<&'static str> {
         _ if name.starts_with("query:") => "query",
         _ => return None,
     })
+}
+
+/// Returns whether the values of a field stand in their own order, that of their texts, unless another
+/// one is asked for: those of parts of times.
+pub fn has_own_order(name: &str) -> bool {
+    matches!(name, "date" | "hour" | "weekday") || name.starts_with("time/")
+}
+
+/// Returns the number of values of a field with an order of its own that begins again and again;
+/// `None` for other fields.
+pub fn cycle_len(name: &str) -> Option<usize> {
+    match name {
+        "hour" => Some(24),
+        "weekday" => Some(7),
+        _ => None,
+    }
 }

@@ -109,7 +109,7 @@ pub use derived::{
     DERIVED_INPUTS_MAX, Derivation, DerivedCatalog, DerivedField, DerivedInput, DerivedInputs,
     Extract, SourceName, derived_field,
 };
-pub use derived_name::{DerivedName, derived_names};
+pub use derived_name::{DerivedName, cycle_len, derived_names, has_own_order};
 pub use field::{ColumnKind, Field, Unit};
 pub use filter::{
     Clause, ClauseError, CompiledFilter, Condition, ConditionError, ConditionOperator,

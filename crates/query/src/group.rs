@@ -41,10 +41,14 @@ pub(crate) fn group_rows(
         .into_iter()
         .filter(is_found)
         .partition(|number| groups.now[*number].count >= question.min);
-    let top = part.from.saturating_add(part.count);
+    let count = question.rows_max.unwrap_or(part.count);
+    let top = part.from.saturating_add(count);
     let (mut shown, mut others) = first_by_measure(&groups, &measures, question, numbers, top);
     let skipped = part.from.min(shown.len());
     others.extend(shown.drain(..skipped));
+    if question.in_own_order > 0 {
+        shown.sort_by(|one, other| groups.order_of_first(question.in_own_order, *one, *other));
+    }
     others.extend::<Vec<usize>>(few);
     let columns = question.shown();
     let shown_measures = measures.shown(&columns, &groups, &shown);
@@ -65,7 +69,7 @@ pub(crate) fn group_rows(
             true => Vec::new(),
             false => columns.iter().map(Measure::to_string).collect(),
         },
-        sort: (question.sort != Measure::Requests).then(|| question.sort.to_string()),
+        sort: question.shown_sort().map(|sort| sort.to_string()),
         min: question.min,
         rest: GroupRest {
             values: others.len() as u64,

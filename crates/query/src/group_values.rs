@@ -132,6 +132,22 @@ impl<'a> GroupValues<'a> {
         orders.fold(Ordering::Equal, Ordering::then)
     }
 
+    /// Orders two groups by the values of their first fields. Records without the field and the
+    /// remainder come last.
+    pub(crate) fn order_of_first(&self, fields: usize, one: usize, other: usize) -> Ordering {
+        let paths = [one, other].map(|number| match self.combinations {
+            Some(_) => self.path(number),
+            None => vec![number as u32],
+        });
+        let place = |path: &[u32], key: usize| {
+            let id = path.get(key).copied().unwrap_or(REMAINDER);
+            (id <= REMAINDER, self.names[key].value(id as usize))
+        };
+        let orders = (0..fields.min(self.names.len()))
+            .map(|key| place(&paths[0], key).cmp(&place(&paths[1], key)));
+        orders.fold(Ordering::Equal, Ordering::then)
+    }
+
     /// Returns the ids of the values of a combination; none for the remainder.
     fn path(&self, number: usize) -> Vec<u32> {
         let table = self.combinations.as_ref();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use weir_core::{
     Dictionary, Evaluation, Field, REMAINDER, ReadCounts, STATUS_CLASS, STATUS_CLASSES, Stack,
-    Timestamp, TopList, Values, Zone, format_rfc3339,
+    Timestamp, TopList, Values, Zone, cycle_len, format_rfc3339, has_own_order,
 };
 
 use crate::bytes::lossy_text;
@@ -58,7 +58,7 @@ impl Report {
             let remainder = list.tally(REMAINDER).count;
             // Records that the filter may have missed are not in the remainder.
             let uncounted_max = if all_estimated { u64::MAX } else { remainder };
-            let rows = top_rows(list, values.dictionary(column), top, uncounted_max);
+            let rows = top_rows(list, name, values.dictionary(column), top, uncounted_max);
             report.distinct.insert(name.to_owned(), list.distinct());
             report.top.insert(name.to_owned(), rows);
             if remainder > 0 {
@@ -335,6 +335,7 @@ fn group_names(stack: Stack, values: &Values) -> Vec<String> {
 /// not counted.
 fn top_rows(
     list: &TopList,
+    name: &str,
     dictionary: &Dictionary,
     top: usize,
     uncounted_max: u64,
@@ -345,7 +346,13 @@ fn top_rows(
             .with_uncounted_max(dictionary.uncounted_max(id).min(uncounted_max));
         TopRow { value, tally: list.tally(id).into() }
     };
-    list.top(top, dictionary).into_iter().map(row).collect()
+    // A list of the hours of the day is whole.
+    let rows = if top == 0 { 0 } else { top.max(cycle_len(name).unwrap_or(0)) };
+    let mut ids = list.top(rows, dictionary);
+    if has_own_order(name) {
+        ids.sort_by_key(|id| (*id == REMAINDER, dictionary.value(*id)));
+    }
+    ids.into_iter().map(row).collect()
 }
 
 fn quantiles(evaluation: &Evaluation, field: Field) -> Option<Quantiles> {

@@ -68,6 +68,7 @@ Examples:
   weir count --by client,status_class --csv access.log
   weir count --by client,path,status --top 20 access.log
   weir count --by client,host --sort bytes --top 20 access.log
+  weir count --by time/1h --measure requests,p95,visitors access.log
   weir count --by status --since yesterday --until yesterday access.log
 
 Without --by and --where it counts lines as `wc -l` does, and also a last line without a line

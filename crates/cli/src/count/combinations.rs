@@ -1,11 +1,14 @@
 //! The counts of three fields or more: a line for each combination of their values.
 
+use weir_core::has_own_order;
 use weir_ingest::{TallyEntry, ValueTally};
 use weir_view::{
     Combination, CombinationCounts, CountedSources, REMAINDER_VALUE, RecordKind, csv_row,
 };
 
-use super::output::{bounded_count, csv_cell, display_value, first, json_line, row_value};
+use super::output::{
+    bounded_count, csv_cell, display_value, first, json_line, own_place, row_value,
+};
 use crate::options::OutputKind;
 use crate::outcome::Failure;
 use crate::terminal::width;
@@ -48,8 +51,17 @@ pub(super) fn combinations(
     tally: &ValueTally,
     top: usize,
 ) -> Result<String, Failure> {
-    let rows: Vec<(Vec<Vec<u8>>, TallyEntry<'_>)> =
+    let mut rows: Vec<(Vec<Vec<u8>>, TallyEntry<'_>)> =
         first(tally.rows(), top).into_iter().map(|entry| (values_of(entry.value), entry)).collect();
+    // The first fields that have an order of their own; then the most frequent combinations first.
+    let ordered = fields.iter().take_while(|field| has_own_order(field)).count();
+    let places = |values: &[Vec<u8>]| -> Vec<(bool, Vec<u8>)> {
+        let first = values.iter().take(ordered).map(|key| own_place(key));
+        first.map(|(is_absent, value)| (is_absent, value.to_vec())).collect()
+    };
+    if ordered > 0 {
+        rows.sort_by_cached_key(|(values, _)| places(values));
+    }
     match output {
         OutputKind::Text => Ok(text(&rows, tally.remainder())),
         OutputKind::Csv => Ok(csv(&rows, fields, tally.remainder())),

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use weir_core::has_own_order;
 use weir_ingest::{Input, TallyEntry, ValueTally};
 use weir_view::{
     CountedSource, CountedSources, EMPTY_VALUE, FileLines, IncompleteSource, JsonError, LineCounts,
@@ -113,7 +114,7 @@ fn values(
     tally: &ValueTally,
     top: usize,
 ) -> Result<String, Failure> {
-    let rows = first(tally.rows(), top);
+    let rows = in_order(first(tally.rows(), top), field);
     let rest = (tally.remainder() > 0).then(|| TallyEntry {
         value: REMAINDER_VALUE.as_bytes(),
         count: tally.remainder(),
@@ -175,6 +176,22 @@ fn columns(rows: impl Iterator<Item = (String, String)> + Clone) -> String {
 pub(super) fn first(mut entries: Vec<TallyEntry<'_>>, top: usize) -> Vec<TallyEntry<'_>> {
     entries.truncate(top);
     entries
+}
+
+/// Puts the values of a field that has an order of its own into it. The others stay in the order of
+/// their counts.
+pub(super) fn in_order<'a>(mut entries: Vec<TallyEntry<'a>>, field: &str) -> Vec<TallyEntry<'a>> {
+    if has_own_order(field) {
+        entries.sort_by_key(|entry| own_place(entry.value));
+    }
+    entries
+}
+
+/// The place of a key among the values of a field with an order of its own: records without the field
+/// come last.
+pub(super) fn own_place(key: &[u8]) -> (bool, &[u8]) {
+    let value = value_of_key(key);
+    (value.is_none(), value.unwrap_or_default())
 }
 
 /// Formats a key of a tally as a value for people.

@@ -8,7 +8,7 @@ use weir_view::{
     RecordKind, TableRow, csv_row,
 };
 
-use super::output::{bounded_count, csv_cell, display_value, json_line, row_value};
+use super::output::{bounded_count, csv_cell, display_value, in_order, json_line, row_value};
 use crate::options::OutputKind;
 use crate::outcome::Failure;
 use crate::terminal::width;
@@ -44,7 +44,7 @@ pub(super) fn table(
     tally: &ValueTally,
     top: usize,
 ) -> Result<String, Failure> {
-    let table = Table::new(tally, top);
+    let table = Table::new(tally, fields, top);
     match output {
         OutputKind::Json => json_line(weir_view::to_json(&table.view(kind, fields, read))),
         OutputKind::Csv => {
@@ -56,10 +56,11 @@ pub(super) fn table(
 }
 
 impl<'a> Table<'a> {
-    fn new(tally: &'a ValueTally, top: usize) -> Self {
+    fn new(tally: &'a ValueTally, fields: [&String; 2], top: usize) -> Self {
         let (mut entries, mut heads) = (tally.rows(), tally.columns());
         let left_out = entries.split_off(top.min(entries.len()));
         let without_column = heads.split_off(top.min(heads.len()));
+        let (entries, heads) = (in_order(entries, fields[0]), in_order(heads, fields[1]));
         let sum = |entries: &[TallyEntry<'_>]| entries.iter().map(|entry| entry.count).sum::<u64>();
         let others = |total: u64, counts: &[(u64, u64)]| {
             let shown: u64 = counts.iter().map(|(count, _)| count).sum();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use weir_core::has_own_order;
 use weir_view::{Group, GroupRow, Measure, MeasureValue, PeriodTally, Report};
 
 use super::number::{bytes, duration, separated, share};
@@ -70,6 +71,15 @@ impl<'a> GroupColumns<'a> {
         }
         if let Some(sort) = group.sort.as_ref().and_then(|name| name.parse::<Measure>().ok()) {
             title += &format!(", largest {} first", sort.heading());
+        }
+        let rows = group.rows.len();
+        if group.sort.is_none() && has_own_order(&group.field) && group.rest.values > 0 && rows > 1
+        {
+            title += &format!(
+                ", the {} with the most {}",
+                separated(rows as u64),
+                self.report.kind.noun(2)
+            );
         }
         if group.min > 0 {
             let noun = self.report.kind.noun(group.min);

@@ -3,7 +3,7 @@
 use clap::Args;
 use std::error::Error;
 use std::path::PathBuf;
-use weir_core::AddressBlock;
+use weir_core::{AddressBlock, cycle_len};
 use weir_view::{BlocksQuestion, Measure};
 
 use crate::options::{
@@ -94,10 +94,10 @@ pub(crate) struct ReportArguments {
     #[arg(long)]
     pub(crate) wide: bool,
 
-    /// Rows of each top list
-    #[arg(long, value_name = "N", default_value_t = 10, allow_negative_numbers = true,
+    /// Rows of each top list, and of --group [default: 10; all 24 hours or 7 weekdays]
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
         value_parser = clap::value_parser!(u32).range(0..))]
-    pub(crate) top: u32,
+    pub(crate) top: Option<u32>,
 
     /// The most buckets the histogram may have [default: as many as fit the terminal; 400 in
     /// JSON, CSV and HTML]
@@ -149,7 +149,7 @@ impl ReportArguments {
             kind: None,
             clock_offset: None,
             wide: false,
-            top,
+            top: Some(top),
             buckets: None,
             stack: "status_class".to_owned(),
             anonymize: AnonymizeArguments::default(),
@@ -159,6 +159,23 @@ impl ReportArguments {
         }
     }
 }
+
+impl ReportArguments {
+    /// The number of rows of a list.
+    pub(super) fn top(&self) -> u32 {
+        self.top.unwrap_or(TOP)
+    }
+
+    /// The number of rows of the group, if it is another than that of the lists: all values of a field
+    /// that has few.
+    pub(super) fn group_rows(&self) -> Option<usize> {
+        let group = self.group.as_ref().filter(|_| self.top.is_none())?;
+        cycle_len(group)
+    }
+}
+
+/// The number of rows of a list, if the arguments name none.
+const TOP: u32 = 10;
 
 /// Parses a duration of whole seconds that may be negative.
 fn parse_clock_offset(text: &str) -> Result<i64, Box<dyn Error + Send + Sync>> {
@@ -186,6 +203,7 @@ Examples:
   weir report --visitors --where 'status!=4xx' access.log
   weir report --robots access.log
   weir report --group path --sort p95 --min 100 access.log
+  weir report --group time/1m --top 1 access.log
   weir report --different --since 14:10 --until 14:20 access.log
   weir report --html report.html access.log
 

@@ -161,7 +161,7 @@ pub(super) fn read(
     records: &Records,
     request: &ReportRequest,
 ) -> Result<Option<Blocks>, Failure> {
-    let max = (arguments.top as usize).min(BLOCKED_ADDRESSES_MAX);
+    let max = (arguments.top() as usize).min(BLOCKED_ADDRESSES_MAX);
     let Some(addresses) = census.addresses(values, max) else { return Ok(None) };
     if !records.are_files() {
         return Ok(Some(Blocks::Note(

@@ -230,7 +230,7 @@ fn read_once(
     report.visitors = visitors.map(|visitors| (&visitors.counts()).into());
     if let Some(robots) = robots.filter(|_| report.kind == RecordKind::Request) {
         let declares = arguments.read.declares_robot()?;
-        report.robots = Some(robots.robots(&data.values(), arguments.top as usize, declares));
+        report.robots = Some(robots.robots(&data.values(), arguments.top() as usize, declares));
     }
     let log_ns = answer.time_range_ns(report.kind.into());
     let mut notes = findings::notes(&snapshot.sources, &report, log_ns);

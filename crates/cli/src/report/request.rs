@@ -56,7 +56,7 @@ impl ReportRequest {
         let query = Query {
             conditions: arguments.conditions.clone(),
             zone: arguments.read.tz.clone().or(zone_name),
-            top: arguments.top,
+            top: arguments.top(),
             stack: arguments.stack.clone(),
             buckets,
             kind: arguments.kind.map(Into::into),
@@ -69,6 +69,10 @@ impl ReportRequest {
         let (written, query) = parse_query(&query, &now, &zone)?;
         let period = arguments.period.period(&now, &zone)?;
         let query = if arguments.compare { query.comparing(period) } else { query.within(period) };
+        let query = match arguments.group_rows() {
+            Some(rows) => query.with_group_rows(rows),
+            None => query,
+        };
         let names = written.field_names();
         let groups = written.group().map(|group| &group.fields[..]).unwrap_or_default();
         let names = names.iter().chain(groups).chain([&arguments.stack]);

@@ -31,7 +31,7 @@ fn values_are_counted_by_each_derived_field() {
     let path = folder.file("shop.access.log", log().as_bytes());
     let path = text(&path);
     for (arguments, expected) in [
-        (&["--by", "hour"][..], "2  00\n2  22\n1  01\n1  23\n"),
+        (&["--by", "hour"][..], "2  00\n1  01\n2  22\n1  23\n"),
         (&["--by", "date"], "3  2026-11-28\n3  2026-11-29\n"),
         (&["--by", "date", "--tz", "+02:00"], "6  2026-11-29\n"),
         (&["--by", "hour", "--tz", "+02:00", "--top", "1"], "2  00\n"),

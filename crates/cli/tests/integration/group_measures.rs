@@ -413,3 +413,98 @@ fn visitors_beyond_the_memory_are_estimates_and_say_so() {
     assert!(numbers.iter().all(|number| number.abs_diff(20_000) < 1_200), "{numbers:?}");
     assert!(numbers.iter().any(|number| *number != 20_000), "{numbers:?}");
 }
+
+/// Requests of three days: one in each of 30 hours, and nine in a minute of the second day.
+fn hourly_log(folder: &Folder) -> std::path::PathBuf {
+    let line = |day: u32, hour: u32, minute: u32, ms: u32| {
+        format!(
+            "192.0.2.7 [2025-12-{day}T{hour:02}:{minute:02}:05+00:00] \"GET /{ms} HTTP/1.1\" 200 5 0.{ms:03} -\n"
+        )
+    };
+    let mut lines: Vec<String> =
+        (0..30).map(|hour| line(17 + hour / 12, 6 + hour % 12, 10, hour)).collect();
+    lines.extend((0..9).map(|number| line(18, 9, 30, 900 + number)));
+    // The order of the log is not that of its times.
+    lines.reverse();
+    folder.file("a.log", lines.concat().as_bytes())
+}
+
+#[test]
+fn the_peak_minute_and_the_hours_of_a_log_are_one_step() {
+    let folder = Folder::new();
+    let log = hourly_log(&folder);
+    let values = |group: &Value| -> Vec<(String, u64)> {
+        let rows = group["rows"].as_array().expect("rows").iter();
+        let row = |row: &Value| {
+            let value = row["value"].as_str().expect("a value").to_owned();
+            (value, row["count"].as_u64().expect("a count"))
+        };
+        rows.map(row).collect()
+    };
+    let peak = report(&log, &["--group", "time/1m", "--top", "1"]);
+    assert_eq!(values(&peak["group"]), [("2025-12-18 09:30".to_owned(), 9)]);
+    assert_eq!(peak["group"]["rest"]["values"], 30);
+
+    // All hours are shown, in their order, and the list of the field is like that, too.
+    let hours = report(&log, &["--group", "hour", "--fields", "hour,weekday"]);
+    let expected: Vec<(String, u64)> = (6..18)
+        .map(|hour| {
+            (format!("{hour:02}"), if hour < 12 { 3 } else { 2 } + if hour == 9 { 9 } else { 0 })
+        })
+        .collect();
+    assert_eq!(values(&hours["group"]), expected);
+    assert_eq!(values(&serde_json::json!({"rows": hours["top"]["hour"]})), expected);
+    let days = ["3 Wednesday", "4 Thursday", "5 Friday"].map(str::to_owned);
+    let listed = values(&serde_json::json!({"rows": hours["top"]["weekday"]}));
+    assert_eq!(
+        listed,
+        [12, 21, 6].iter().zip(days).map(|(count, day)| (day, *count)).collect::<Vec<_>>()
+    );
+    let sorted = report(&log, &["--group", "hour", "--sort", "requests", "--top", "2"]);
+    assert_eq!(sorted["group"]["sort"], "requests");
+    assert_eq!(values(&sorted["group"]), [("09".to_owned(), 12), ("06".to_owned(), 3)]);
+
+    let shown =
+        run([&["report", "--format", DEFINITION, "--group", "time/1h", text(&log)][..]].concat());
+    assert!(shown.stdout.contains("By time/1h, the 10 with the most requests"), "{}", shown.stdout);
+    let refused = run(["report", "--group", "time/7m", text(&log)]);
+    assert_eq!(refused.code, 2);
+    assert!(
+        refused.stderr.contains("`time/7m` needs a step that divides a day"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
+fn counts_by_time_are_in_the_order_of_time() {
+    let folder = Folder::new();
+    let log = hourly_log(&folder);
+    let count = |arguments: &[&str]| {
+        let run =
+            run([&["count", "--csv", "--format", DEFINITION], arguments, &[text(&log)]].concat());
+        assert_eq!((run.code, &*run.stderr), (0, ""));
+        run.stdout.replace('\r', "")
+    };
+    let p95 = count(&["--by", "time/1h", "--measure", "p95"]);
+    let lines: Vec<&str> = p95.lines().collect();
+    assert_eq!(lines[..2], ["time/1h,p95:request_time", "2025-12-17 06:00,0"]);
+    assert_eq!((lines.len(), lines[16]), (31, "2025-12-18 09:00,0.908"));
+    assert!(lines[1..].is_sorted());
+    assert_eq!(
+        count(&["--by", "date"]),
+        "date,count\n2025-12-17,12\n2025-12-18,21\n2025-12-19,6\n"
+    );
+    let table = count(&["--by", "status,date"]);
+    assert_eq!(table.lines().next(), Some("status by date,2025-12-17,2025-12-18,2025-12-19,total"));
+    let three = count(&["--by", "date,hour,status", "--top", "5"]);
+    let hours: Vec<&str> = three.lines().skip(1).collect();
+    assert!(hours.is_sorted() && hours.contains(&"2025-12-18,09,200,10"), "{three}");
+    let chosen = count(&["--by", "date,hour", "--measure", "requests", "--top", "3"]);
+    assert!(
+        chosen.contains("2025-12-18,09,10\n") && chosen.lines().skip(1).is_sorted(),
+        "{chosen}"
+    );
+    let condition = count(&["--by", "date", "--where", "time/1m=\"2025-12-18 09:30\""]);
+    assert_eq!(condition, "date,count\n2025-12-18,9\n");
+}

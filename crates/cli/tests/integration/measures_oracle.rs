@@ -21,6 +21,8 @@ fn python_computes_the_same_measures_from_real_logs() {
             ("date", "America/New_York"),
             ("status,hour", "Europe/Berlin"),
             ("path,status,date", "UTC"),
+            ("time/1h", "America/New_York"),
+            ("time/1m,client", "Europe/Berlin"),
         ] {
             let options = ["count", "--json", "--by", by, "--measure", MEASURES, "--tz", zone];
             let run = run([&options[..], &["--format", "combined", text(log)]].concat());

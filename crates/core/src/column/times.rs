@@ -94,16 +94,18 @@ impl Times {
         Some(Timestamp { unix_ns, offset_s })
     }
 
-    /// Returns a time of each step of a quarter of an hour from the first time to the last, if all were
-    /// logged with one offset.
-    pub(crate) fn steps(&self) -> Option<impl ExactSizeIterator<Item = Timestamp> + use<>> {
-        const STEP_NS: i64 = 900_000_000_000;
+    /// Returns a time of each step of a length from the first time to the last, if all were logged with one
+    /// offset.
+    pub(crate) fn steps(
+        &self,
+        step_ns: i64,
+    ) -> Option<impl ExactSizeIterator<Item = Timestamp> + use<>> {
         let offset_s = Self::decode_offset(self.offsets.constant()?);
         let (first, last) = self.range_ns;
-        let (first, last) = (first.div_euclid(STEP_NS), last.div_euclid(STEP_NS));
+        let (first, last) = (first.div_euclid(step_ns), last.div_euclid(step_ns));
         let count = usize::try_from(last - first + 1).ok()?;
         Some((0..count).map(move |step| {
-            let unix_ns = (first + step as i64).saturating_mul(STEP_NS);
+            let unix_ns = (first + step as i64).saturating_mul(step_ns);
             Timestamp { unix_ns, offset_s }
         }))
     }

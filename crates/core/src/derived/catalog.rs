@@ -41,12 +41,15 @@ pub fn derived_field(name: &str, zone: Option<&Zone>) -> Result<Option<DerivedFi
         "extension" => path::field(name, PathPart::Extension),
         "static" => path::field(name, PathPart::Static),
         "campaign" => parameter::field(name, &["utm_campaign", "utm_source"]),
-        _ => return with_part(name),
+        _ => return with_part(name, zone),
     }))
 }
 
 /// The derived field whose name has a part that a person chooses.
-fn with_part(name: &str) -> Result<Option<DerivedField>, String> {
+fn with_part(name: &str, zone: Option<&Zone>) -> Result<Option<DerivedField>, String> {
+    if let Some(step) = name.strip_prefix("time/") {
+        return time::step_field(name, step, zone).map(Some);
+    }
     if let Some(bits) = name.strip_prefix("network/") {
         let bits = number(bits).filter(|bits| *bits <= 128).map(|bits| bits as u8);
         let bits = bits.ok_or_else(|| {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use super::{BoundInput, DerivedInputs, DerivedPart, step_of};
+use super::{BoundInput, DerivedInputs, DerivedPart};
 use crate::record::Record;
 
 /// The most memory that is taken by what is remembered, in bytes. After that, all is forgotten.
@@ -71,7 +71,8 @@ impl DerivedMemo {
             _ => None,
         });
         let has = |input| part.inputs.contains(&input);
-        let time = record.time.filter(|_| has(BoundInput::Time)).map(step_of);
+        let time = record.time.filter(|_| has(BoundInput::Time));
+        let time = time.map(|time| part.field.rounded(time));
         let source = match has(BoundInput::Source) {
             true => std::mem::take(&mut self.source),
             false => String::new(),

@@ -35,7 +35,7 @@ use crate::value::{Timestamp, Zone};
 /// The most inputs of a derived field.
 pub const DERIVED_INPUTS_MAX: usize = 3;
 
-/// Times within a step of this length have the same derived values: the difference of any two
+/// Times within a step of this length usually have the same derived values: the difference of any two
 /// zones since 1972 is a multiple of it. In seconds.
 pub(crate) const TIME_STEP_S: i64 = 900;
 
@@ -52,7 +52,7 @@ pub trait Derivation: fmt::Debug + Send + Sync {
 pub enum DerivedInput {
     /// A text field, by its name in this crate or in the format.
     Text(String),
-    /// The time, rounded down to a quarter of an hour.
+    /// The time, rounded down to a quarter of an hour or to the step of the field.
     Time,
     /// The name of the source.
     Source,
@@ -88,7 +88,7 @@ impl<'a> DerivedInputs<'a> {
         self.texts.get(position).copied().flatten()
     }
 
-    /// The time, rounded down to a quarter of an hour.
+    /// The time, rounded down to a quarter of an hour or to the step of the field.
     pub fn time(&self) -> Option<Timestamp> {
         self.time
     }
@@ -114,6 +114,8 @@ pub struct DerivedField {
     name: String,
     inputs: Vec<DerivedInput>,
     derivation: Arc<dyn Derivation>,
+    /// Times within a step of this length have the same value.
+    time_step_s: i64,
 }
 
 impl DerivedField {
@@ -123,7 +125,13 @@ impl DerivedField {
         inputs: Vec<DerivedInput>,
         derivation: Arc<dyn Derivation>,
     ) -> Self {
-        Self { name: name.into(), inputs, derivation }
+        Self { name: name.into(), inputs, derivation, time_step_s: TIME_STEP_S }
+    }
+
+    /// The field with values that are the same for all times in a step of this length, which divides
+    /// a quarter of an hour.
+    fn with_time_step_s(self, time_step_s: i64) -> Self {
+        Self { time_step_s, ..self }
     }
 
     /// A field that is derived from one known text field.
@@ -146,6 +154,22 @@ impl DerivedField {
         &self.inputs
     }
 
+    /// The length of the steps to which times are rounded down, in nanoseconds.
+    pub(crate) fn time_step_ns(&self) -> i64 {
+        self.time_step_s * 1_000_000_000
+    }
+
+    /// Returns what all times have in common that are the same input of this field.
+    pub(crate) fn time_key(&self, time: Timestamp) -> (i64, i32) {
+        (time.unix_ns.div_euclid(self.time_step_ns()), time.offset_s)
+    }
+
+    /// Returns a time as it is an input of this field.
+    pub(crate) fn rounded(&self, time: Timestamp) -> Timestamp {
+        let step_ns = self.time_step_ns();
+        Timestamp { unix_ns: time.unix_ns.div_euclid(step_ns).saturating_mul(step_ns), ..time }
+    }
+
     /// Appends the value. Returns false if there is none.
     pub fn derive(&self, inputs: &DerivedInputs<'_>, value: &mut Vec<u8>) -> bool {
         self.derivation.derive(inputs, value)
@@ -160,17 +184,6 @@ impl PartialEq for DerivedField {
 }
 
 impl Eq for DerivedField {}
-
-/// What all times have in common that have the same derived values.
-pub(crate) fn key_of(time: Timestamp) -> (i64, i32) {
-    (time.unix_ns.div_euclid(TIME_STEP_S * 1_000_000_000), time.offset_s)
-}
-
-/// The first time of the step of a time.
-pub(crate) fn step_of(time: Timestamp) -> Timestamp {
-    const STEP_NS: i64 = TIME_STEP_S * 1_000_000_000;
-    Timestamp { unix_ns: time.unix_ns.div_euclid(STEP_NS).saturating_mul(STEP_NS), ..time }
-}
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::{DerivedInputs, Extract, SourceName, derived_field, step_of};
+use super::{DerivedInputs, Extract, SourceName, derived_field};
 use crate::derived_name::derived_names;
 use crate::value::{Timestamp, Zone};
 
@@ -19,7 +19,8 @@ fn of(name: &str, text: &str) -> Option<String> {
 #[test]
 fn each_name_of_the_list_is_a_field() {
     for name in derived_names() {
-        let example = name.name.replace("NAME", "utm_source").replace('N', "24");
+        let example =
+            name.name.replace("NAME", "utm_source").replace('N', "24").replace("STEP", "5m");
         assert!(derived_field(&example, None).is_ok_and(|field| field.is_some()), "{example}");
     }
 }
@@ -37,6 +38,19 @@ fn a_part_that_is_not_valid_is_an_error() {
         "path/65",
         "path/",
         "query:",
+        "time/",
+        "time/m",
+        "time/0m",
+        "time/-1m",
+        "time/7m",
+        "time/60m",
+        "time/01h",
+        "time/24h",
+        "time/2d",
+        "time/1w",
+        "time/1",
+        "time/99999999999999999999s",
+        "time/1\u{e9}",
     ] {
         let error = derived_field(name, None).expect_err(name);
         assert!(error.contains(name), "{error}");
@@ -107,15 +121,61 @@ fn parameters() {
     }
 }
 
+/// A time as an input of a field.
+fn at(name: &str, time: Timestamp) -> DerivedInputs<'static> {
+    let field = derived_field(name, None).expect("a valid name").expect("a derived field");
+    DerivedInputs::default().at(field.rounded(time))
+}
+
+#[test]
+fn steps_of_times() {
+    // 2026-11-28 22:59:59 UTC
+    let time = |offset_s| Timestamp { unix_ns: 1_795_906_799_000_000_000, offset_s };
+    let step = |name, offset_s| value(name, None, &at(name, time(offset_s))).expect("a time");
+    assert_eq!(step("time/1s", 0), "2026-11-28 22:59:59");
+    assert_eq!(step("time/20s", 0), "2026-11-28 22:59:40");
+    assert_eq!(step("time/1m", 5_400), "2026-11-29 00:29");
+    assert_eq!(step("time/16m", 0), "2026-11-28 22:56");
+    assert_eq!(step("time/1h", 0), "2026-11-28 22:00");
+    assert_eq!(step("time/12h", -3_600), "2026-11-28 12:00");
+    assert_eq!(step("time/1d", 5_400), "2026-11-29");
+    assert_eq!(value("time/1m", None, &DerivedInputs::default()), None);
+}
+
+#[test]
+fn an_hour_that_occurs_twice_is_two_steps() {
+    // At 01:00 UTC the clock is set from 03:00 back to 02:00, and later forward again.
+    let transitions = [(86_400 + 3_600, 3_600), (10 * 86_400, 7_200)];
+    let zone = Zone::from_transitions("", 7_200, transitions).expect("in order");
+    let values = |name: &str, minutes: std::ops::Range<i64>| {
+        let mut values: Vec<String> = minutes
+            .map(|minute| {
+                let time =
+                    Timestamp { unix_ns: (86_400 + minute * 60) * 1_000_000_000, offset_s: 0 };
+                value(name, Some(&zone), &at(name, time)).expect("a time")
+            })
+            .collect();
+        values.dedup();
+        values
+    };
+    let hours =
+        ["01:00", "02:00", "02:00 +01:00", "03:00"].map(|hour| format!("1970-01-02 {hour}"));
+    assert_eq!(values("time/1h", -60..180), hours);
+    assert!(hours.is_sorted());
+    assert_eq!(values("time/1m", -60..180).len(), 240);
+    // Longer steps begin before the clock is set back.
+    assert_eq!(values("time/6h", -60..180), ["1970-01-02 00:00"]);
+    let forward = values("time/1h", 9 * 1_440 - 60..9 * 1_440 + 60);
+    assert_eq!(forward, ["1970-01-11 00:00", "1970-01-11 02:00"]);
+}
+
 #[test]
 fn parts_of_times() {
     // 2026-11-28 22:59:59 UTC, a Saturday
     let time = |offset_s| Timestamp { unix_ns: 1_795_906_799_000_000_000, offset_s };
     let berlin = Zone::fixed(3_600);
-    let part = |name, zone, offset_s| {
-        value(name, zone, &DerivedInputs::default().at(step_of(time(offset_s))))
-            .expect("it has a time")
-    };
+    let part =
+        |name, zone, offset_s| value(name, zone, &at(name, time(offset_s))).expect("it has a time");
     assert_eq!(part("date", None, 0), "2026-11-28");
     assert_eq!(part("hour", None, 0), "22");
     assert_eq!(part("weekday", None, 0), "6 Saturday");
@@ -125,7 +185,7 @@ fn parts_of_times() {
     assert_eq!(part("hour", Some(&berlin), -3_600), "23");
     assert_eq!(value("hour", None, &DerivedInputs::default()), None);
     let before_1970 = Timestamp { unix_ns: -1, offset_s: 0 };
-    let inputs = DerivedInputs::default().at(step_of(before_1970));
+    let inputs = at("date", before_1970);
     assert_eq!(value("date", None, &inputs).as_deref(), Some("1969-12-31"));
     assert_eq!(value("hour", None, &inputs).as_deref(), Some("23"));
     assert_eq!(value("weekday", None, &inputs).as_deref(), Some("3 Wednesday"));

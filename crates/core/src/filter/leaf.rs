@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::clause::{Clause, TextTest, passes_derived};
 use crate::column::{ABSENT, Codes, Numbers, RowBits, Segment, Times};
-use crate::derived::{DerivedField, DerivedInputs, key_of, step_of};
+use crate::derived::{DerivedField, DerivedInputs};
 use crate::schema::ColumnId;
 use crate::value::Timestamp;
 use crate::values::{DecidedIds, Dictionary};
@@ -212,8 +212,8 @@ impl Leaf {
                 }
             }
             Self::TimePart { field, test, negated } => {
-                narrow_by_time_part(segment, bits, *negated, |time| {
-                    passes_derived(field, test, &DerivedInputs::default().at(step_of(time)))
+                narrow_by_time_part(segment, bits, *negated, field, |time| {
+                    passes_derived(field, test, &DerivedInputs::default().at(field.rounded(time)))
                 });
             }
         }
@@ -225,12 +225,13 @@ fn narrow_by_time_part(
     segment: &Segment,
     bits: &mut RowBits,
     negated: bool,
+    field: &DerivedField,
     passes: impl Fn(Timestamp) -> bool,
 ) {
     let mut known = HashMap::new();
     let mut last = None;
     let mut passes_at = |time: Timestamp| {
-        let key = key_of(time);
+        let key = field.time_key(time);
         let is_it = match last {
             Some((last, is_it)) if last == key => is_it,
             _ => *known.entry(key).or_insert_with(|| passes(time)),

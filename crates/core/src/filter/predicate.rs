@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use super::clause::{Clause, Filter, TextTest, passes_derived};
-use crate::derived::{DerivedField, DerivedInputs, step_of};
+use crate::derived::{DerivedField, DerivedInputs};
 use crate::field::{ColumnKind, Field};
 use crate::format::Format;
 use crate::record::{FieldAccessor, Record, RecordFields};
@@ -189,8 +189,9 @@ impl<'a> RecordClause<'a> {
                 record.time.is_some_and(|time| (*first_ns..=*last_ns).contains(&time.unix_ns))
             }
             Self::TimePart { field, test, negated } => {
-                let passes =
-                    |time| passes_derived(field, test, &DerivedInputs::default().at(step_of(time)));
+                let passes = |time| {
+                    passes_derived(field, test, &DerivedInputs::default().at(field.rounded(time)))
+                };
                 record.time.is_some_and(passes) != *negated
             }
             Self::AnyText { accessors, test } => accessors

@@ -13,17 +13,18 @@ use super::read_block::Columns;
 use super::target_columns::TargetColumns;
 use super::text_column::TextColumn;
 use crate::column::{ABSENT, Numbers, Times};
-use crate::derived::{BoundInput, DERIVED_INPUTS_MAX, DerivedInputs, DerivedPart, TIME_STEP_S};
+use crate::derived::{BoundInput, DERIVED_INPUTS_MAX, DerivedInputs, DerivedPart};
 use crate::field::Field;
 use crate::format::Format;
 use crate::record::FieldAccessor;
 use crate::value::Timestamp;
 
-/// The length of a step of times, in nanoseconds.
-const STEP_NS: i64 = TIME_STEP_S * 1_000_000_000;
-
-/// The bits of an offset in the key of a time.
+/// The bits of an offset in the key of a time: one is less than 2^18 seconds.
 const OFFSET_BITS: u32 = 20;
+
+/// Makes the number of every step positive: there are fewer than 2^34 seconds in the 292 years before
+/// 1970.
+const STEPS_BEFORE_1970: i64 = 1 << 34;
 
 /// The most combinations of several inputs that are remembered. After that, all are forgotten.
 const COMBINATIONS_MAX: usize = 1 << 20;
@@ -59,6 +60,8 @@ struct Inputs<'a> {
     text: &'a [TextColumn],
     target: Option<&'a TargetColumns>,
     source: &'a str,
+    /// The length of the steps to which times are rounded down, in nanoseconds.
+    step_ns: i64,
 }
 
 /// The derived columns of a format. They come after the columns of the text fields that its lines
@@ -113,7 +116,8 @@ impl DerivedColumn {
         let mut ids = std::mem::take(&mut columns.text[self.column]);
         let (text, own) = text.split_at_mut(self.column);
         if let Some(own) = own.first_mut() {
-            let inputs = Inputs { columns, text, target, source };
+            let step_ns = self.part.field.time_step_ns();
+            let inputs = Inputs { columns, text, target, source, step_ns };
             match self.inputs {
                 [input, ColumnInput::Missing, ColumnInput::Missing] if inputs.is_text(input) => {
                     self.fill_by_text(&inputs, own, &mut ids);
@@ -163,9 +167,9 @@ impl DerivedColumn {
             let id = match known {
                 Some((_, _, id)) => *id,
                 None => {
-                    let key = time_key(*instant, *offset);
+                    let key = time_key(*instant, *offset, inputs.step_ns);
                     let id = self.id(inputs, [key, 0, 0], &mut value, own);
-                    last = Some((instants_of_key(key), *offset, id));
+                    last = Some((instants_of_key(key, inputs.step_ns), *offset, id));
                     id
                 }
             };
@@ -219,7 +223,7 @@ impl DerivedColumn {
         let texts = inputs.texts(key, &self.inputs);
         let inputs = DerivedInputs {
             texts: texts.each_ref().map(Option::as_deref),
-            time: Inputs::time(key, &self.inputs),
+            time: inputs.time(key, &self.inputs),
             source: inputs.source,
         };
         value.clear();
@@ -281,7 +285,9 @@ impl Inputs<'_> {
     #[inline]
     fn key(&self, input: ColumnInput, row: usize) -> u64 {
         match input {
-            ColumnInput::Time => time_key(self.columns.instants[row], self.columns.offsets[row]),
+            ColumnInput::Time => {
+                time_key(self.columns.instants[row], self.columns.offsets[row], self.step_ns)
+            }
             // The source of a block is one, and its values are derived again after a change.
             ColumnInput::Source | ColumnInput::Missing => 0,
             _ => self.id(input, row),
@@ -308,35 +314,34 @@ impl Inputs<'_> {
 
     /// The time that the keys of the inputs stand for.
     fn time(
+        &self,
         key: [u64; DERIVED_INPUTS_MAX],
         inputs: &[ColumnInput; DERIVED_INPUTS_MAX],
     ) -> Option<Timestamp> {
         let place = inputs.iter().position(|input| *input == ColumnInput::Time)?;
-        time_of_key(key[place])
+        time_of_key(key[place], self.step_ns)
     }
 }
 
 /// The step and the offset of a time, as they are stored; the largest number if there is none.
-fn time_key(instant: u64, offset: u64) -> u64 {
+fn time_key(instant: u64, offset: u64, step_ns: i64) -> u64 {
     if instant == Numbers::ABSENT || offset == Numbers::ABSENT {
         return u64::MAX;
     }
-    // There are fewer than 2^25 steps in the 292 years before 1970 and after it, and an offset is
-    // less than 2^18 seconds.
-    let steps = Times::decode_instant(instant).div_euclid(STEP_NS) + (1 << 32);
+    let steps = Times::decode_instant(instant).div_euclid(step_ns) + STEPS_BEFORE_1970;
     (steps as u64) << OFFSET_BITS | offset
 }
 
-fn time_of_key(key: u64) -> Option<Timestamp> {
+fn time_of_key(key: u64, step_ns: i64) -> Option<Timestamp> {
     let offset = key & ((1 << OFFSET_BITS) - 1);
-    let step = (key >> OFFSET_BITS) as i64 - (1 << 32);
-    let unix_ns = step.saturating_mul(STEP_NS);
+    let step = (key >> OFFSET_BITS) as i64 - STEPS_BEFORE_1970;
+    let unix_ns = step.saturating_mul(step_ns);
     (key != u64::MAX).then(|| Timestamp { unix_ns, offset_s: Times::decode_offset(offset) })
 }
 
 /// The instants, as they are stored, whose key this is.
-fn instants_of_key(key: u64) -> RangeInclusive<u64> {
-    let Some(time) = time_of_key(key) else { return Numbers::ABSENT..=Numbers::ABSENT };
-    let last_ns = time.unix_ns.saturating_add(STEP_NS - 1);
+fn instants_of_key(key: u64, step_ns: i64) -> RangeInclusive<u64> {
+    let Some(time) = time_of_key(key, step_ns) else { return Numbers::ABSENT..=Numbers::ABSENT };
+    let last_ns = time.unix_ns.saturating_add(step_ns - 1);
     Times::encode_instant(time.unix_ns)..=Times::encode_instant(last_ns)
 }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use weir_core::{DerivedValues, Field, GroupKey, GroupedNumber, Grouping, STATUS_CLASS, Values};
+use weir_core::{
+    DerivedValues, Field, GroupKey, GroupedNumber, Grouping, STATUS_CLASS, Values, has_own_order,
+};
 use weir_view::{Measure, Query, Statistic};
 
 use super::limits::check_group;
@@ -33,6 +35,11 @@ pub struct GroupQuestion {
     pub measures: Vec<Measure>,
     /// The measure by which the groups are ordered.
     pub sort: Measure,
+    /// The number of the first fields whose values stand in their own order, before that of `sort`: 0
+    /// if the query names an order.
+    pub(crate) in_own_order: usize,
+    /// The number of rows, if it is another than that of the lists.
+    pub(crate) rows_max: Option<usize>,
     /// The number of records from which a group has a row.
     pub min: u64,
 }
@@ -56,18 +63,29 @@ impl GroupQuestion {
             return Err(QueryError::TooManyGroupFields(FIELDS_MAX));
         }
         fields.iter().try_for_each(|field| check_group(field))?;
+        let in_own_order = match sort {
+            None => fields.iter().take_while(|field| has_own_order(field)).count(),
+            Some(_) => 0,
+        };
         let sort = sort.unwrap_or(Measure::Requests);
-        Ok(Some(Self { fields, measures, sort, min: query.min }))
+        Ok(Some(Self { fields, measures, sort, in_own_order, rows_max: None, min: query.min }))
     }
 
-    /// Returns the measures to show, in order: those that were named, or the usual ones and that of
-    /// the order.
+    /// Returns the measure by which the rows are ordered, if that has to be said.
+    pub(crate) fn shown_sort(&self) -> Option<Measure> {
+        let is_chosen =
+            self.in_own_order == 0 && self.fields.iter().take(1).any(|field| has_own_order(field));
+        (is_chosen || self.sort != Measure::Requests).then_some(self.sort)
+    }
+
+    /// Returns the measures to show, in order: those that were named, or the usual ones; and that of the
+    /// order, unless the values stand in their own.
     pub(crate) fn shown(&self) -> Vec<Measure> {
         let mut shown = match self.measures[..] {
             [] => Measure::SHOWN.to_vec(),
             ref measures => measures.to_vec(),
         };
-        if !shown.contains(&self.sort) {
+        if self.in_own_order == 0 && !shown.contains(&self.sort) {
             shown.push(self.sort);
         }
         shown

@@ -102,6 +102,15 @@ impl ParsedQuery {
         self
     }
 
+    /// Returns the query with this number of rows in its group.
+    #[must_use]
+    pub fn with_group_rows(mut self, rows: usize) -> Self {
+        if let Some(group) = &mut self.group {
+            group.rows_max = Some(rows);
+        }
+        self
+    }
+
     /// Returns the kind of records, if the query names one.
     pub fn kind(&self) -> Option<RecordKind> {
         self.kind

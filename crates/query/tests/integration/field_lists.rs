@@ -10,7 +10,8 @@ use weir_view::{FieldList, GroupRow, Query};
 
 use crate::parsed;
 
-const FIELDS: [&str; 7] = ["network", "path/1", "extension", "hour", "weekday", "date", "query:q"];
+const FIELDS: [&str; 8] =
+    ["network", "path/1", "extension", "hour", "weekday", "date", "time/20m", "query:q"];
 
 const PATHS: [&str; 5] = ["/", "/shop/1.html", "/shop/2.HTML?q=a", "/img/logo.png", "/a?q=b&q=c"];
 
@@ -111,6 +112,7 @@ fn conditions_of_each_kind_select_as_on_a_column() {
         "network~\"^2001\"",
         "weekday!=\"3 Wednesday\"",
         "hour=05,06",
+        "time/20m>=\"2026-11-04 09:20\"",
         "hour=(none)",
         "date=2026-11-04 or path/1=/shop/",
         "not (hour<=3 and query:q=a)",

@@ -7,9 +7,12 @@
 use std::collections::HashMap;
 
 use crate::column::{ABSENT, REMAINDER, Segment, Selection, Times};
-use crate::derived::{DerivedField, DerivedInputs, key_of, step_of};
+use crate::derived::{DerivedField, DerivedInputs};
 use crate::value::Timestamp;
 use crate::values::{DecidedIds, DerivedFrom, Dictionary, Values};
+
+/// The most steps of the time that are remembered. Times in others have the remainder.
+const STEPS_MAX: usize = 1 << 20;
 
 /// The values of a derived field, and the id of each by what it is derived from.
 ///
@@ -110,7 +113,7 @@ impl DerivedValues {
         let Some(times) = segment.times().filter(|_| self.from == DerivedFrom::Time) else {
             return;
         };
-        let steps = times.steps();
+        let steps = times.steps(self.field.time_step_ns());
         if let Some(steps) = steps.filter(|steps| steps.len() <= segment.rows()) {
             steps.for_each(|time| self.learn_time(time));
             return;
@@ -118,17 +121,18 @@ impl DerivedValues {
         let mut last = None;
         for row in 0..segment.rows() {
             let Some(time) = times.get(row) else { continue };
-            if last != Some(key_of(time)) {
+            if last != Some(self.field.time_key(time)) {
                 self.learn_time(time);
             }
-            last = Some(key_of(time));
+            last = Some(self.field.time_key(time));
         }
     }
 
     fn learn_time(&mut self, time: Timestamp) {
-        if !self.by_step.contains_key(&key_of(time)) {
-            let id = self.id_of(&DerivedInputs::default().at(step_of(time)));
-            self.by_step.insert(key_of(time), id);
+        if self.by_step.len() < STEPS_MAX && !self.by_step.contains_key(&self.field.time_key(time))
+        {
+            let id = self.id_of(&DerivedInputs::default().at(self.field.rounded(time)));
+            self.by_step.insert(self.field.time_key(time), id);
         }
     }
 
@@ -163,7 +167,7 @@ impl DerivedValues {
         let mut last = None;
         selection.for_each(|row| {
             let Some(time) = times.get(row) else { return ids.push(ABSENT) };
-            let key = key_of(time);
+            let key = self.field.time_key(time);
             let id = match last {
                 Some((last, id)) if last == key => id,
                 _ => self.by_step.get(&key).copied().unwrap_or(REMAINDER),
