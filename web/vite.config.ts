@@ -56,8 +56,17 @@ function chunkOf(id: string, graph: { getModuleInfo: ModuleInfoOf }): string | n
   // A later part may share a script with the other page, but not its style sheets.
   const isOwn = id.startsWith(`${root}/src/admin/`) || id.endsWith(".css");
   if (isAdmin && (isFirst || !isOwn)) return SHARED;
-  return isFirst && id !== root + STARTS.app ? FIRST : null;
+  // Small helpers that later parts share.
+  const isHelper = id.startsWith(`${root}/src/format/`);
+  return (isFirst && id !== root + STARTS.app) || isHelper ? FIRST : null;
 }
+
+/** The chunks with more than one start. The first group takes what the second one needs of it. */
+const GROUPS = [
+  { name: chunkOf, debugName: "needed at once", priority: 2 },
+  // The lists of lines are in a tab and in a story.
+  { name: "lines", test: /\/src\/lines\//, priority: 1 },
+];
 
 // The build is embedded in the binary and compared byte for byte with a fresh one, so
 // its file names are fixed and nothing in it depends on the machine.
@@ -80,7 +89,7 @@ export default defineConfig({
       output: {
         entryFileNames: ({ name }) => `${folderOf(name)}/${name}.js`,
         chunkFileNames: "assets/[name].js",
-        codeSplitting: { groups: [{ name: chunkOf, debugName: "needed at once" }] },
+        codeSplitting: { groups: GROUPS },
         assetFileNames: ({ names }) =>
           `${folderOf((names[0] ?? "").split(".")[0] ?? "")}/[name][extname]`,
       },

@@ -32,6 +32,7 @@ import "./styles/lines.css";
 import "./styles/story.css";
 import "./styles/blocks.css";
 import "./styles/bench.css";
+import "./styles/media.css";
 
 /** The path of the measuring page of `weir bench upload`. */
 const BENCH_PATH = "/bench/upload";

@@ -6,7 +6,7 @@ import { grepCommand, shellQuoted } from "../src/lines/command";
 import { LINE_BYTES_MAX, readLines } from "../src/lines/fileLines";
 import { markedParts } from "../src/lines/highlight";
 import { LineList } from "../src/lines/list";
-import { LineReader } from "../src/lines/reader";
+import { LineReader, type WantedLines } from "../src/lines/reader";
 import {
   HEIGHT_MAX,
   isScaled,
@@ -120,7 +120,7 @@ describe("the lines of a file", () => {
 describe("scrolling", () => {
   it("reaches every line of a list of any length", () => {
     for (const total of [1, 5, 16, 17, 1_000, 400_000, 4_000_000, 1e9]) {
-      const list = { total, viewport: 360 };
+      const list = { total, viewport: 360, height: LINE_HEIGHT };
       const height = scrollHeight(list);
       expect(height).toBeLessThanOrEqual(HEIGHT_MAX);
       expect(topOf(list, 0)).toBe(0);
@@ -137,7 +137,7 @@ describe("scrolling", () => {
   });
 
   it("moves by keys within the list", () => {
-    const list = { total: 100, viewport: 220 };
+    const list = { total: 100, viewport: 220, height: LINE_HEIGHT };
     const lineTo = (key: string, line: number) => lineAfter(key, line, list);
     expect(
       ["ArrowDown", "ArrowUp", "PageDown", "PageUp", "Home", "End"].map((key) => lineTo(key, 50)),
@@ -191,7 +191,7 @@ describe("a list of lines", () => {
 
   function start(blob: Blob | null = null) {
     const asked: [number, number][] = [];
-    const reader = new LineReader(0, (_panel, id, from) => asked.push([id, from]));
+    const reader = new LineReader(0, (_panel, id, { from }) => asked.push([id, from]));
     let lines = NO_LINES;
     const list = new LineList(reader, () => Promise.resolve(blob && { blob, base: 0 }), {
       read: () => lines,
@@ -235,6 +235,44 @@ describe("a list of lines", () => {
     reply(answerOf(9_000, 10_001, "server"));
     await settle();
     expect([...lines().shown.keys()][0]).toBe(9_000);
+  });
+
+  it("holds still while lines come before those on the screen", async () => {
+    const wanted: WantedLines[] = [];
+    const reader = new LineReader(0, (_panel, _id, one) => wanted.push(one));
+    let lines = NO_LINES;
+    const place = { read: () => lines, write: (changed: typeof lines) => (lines = changed) };
+    const list = new LineList(
+      reader,
+      () => Promise.resolve(null),
+      place,
+      () => "newest",
+    );
+    const reply = (answer: LinesAnswer) =>
+      reader.take({ type: "lines", panel: 0, query: wanted.length, answer });
+    list.restart();
+    reply(answerOf(0, 500, "server"));
+    await settle();
+    list.show(40, 60);
+    list.refresh();
+    expect(wanted.at(-1)).toEqual({
+      from: 0,
+      count: WINDOW,
+      order: "newest",
+      around: { source: 0, offset: 160 },
+    });
+    // Seven lines came: what was the fortieth is the forty-seventh.
+    const answer = answerOf(0, 507, "server");
+    answer.lines.forEach((one) => (one.offset -= 28));
+    reply(answer);
+    await settle();
+    expect(lines.moved).toBe(7);
+    expect(lines.shown.get(47)?.line.offset).toBe(160);
+    // At its beginning it shows the newest.
+    list.show(0, 20);
+    list.refresh();
+    expect(wanted.at(-1)).toMatchObject({ from: 0, order: "newest" });
+    expect(wanted.at(-1)?.around).toBeUndefined();
   });
 
   it("reads the lines of a file of the page", async () => {

@@ -171,7 +171,7 @@ describe("lines", () => {
   /** A saver of lines that a server has; `windows` are the most lines of each of its answers. */
   function saverOf(lines: Partial<SelectedLine>[], windows: number[], totals = [lines.length]) {
     let answers = 0;
-    const reader: LineReader = new LineReader(4, (panel, query, from, count) => {
+    const reader: LineReader = new LineReader(4, (panel, query, { from, count }) => {
       const most = Math.min(count, windows[answers % windows.length]!);
       const total = totals[Math.min(answers, totals.length - 1)]!;
       answers += 1;

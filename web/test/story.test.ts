@@ -1,7 +1,17 @@
 import { describe, expect, it } from "vitest";
+import { networkOf } from "../src/format/network";
 import type { Histogram } from "../src/generated/Histogram";
 import type { Report } from "../src/generated/Report";
-import { gapsOf, gapText, refusedText, ruleText, tellsOf, totalsText } from "../src/story/facts";
+import {
+  gapsOf,
+  gapText,
+  refusedText,
+  ruleText,
+  sessionsOf,
+  sessionText,
+  tellsOf,
+  totalsText,
+} from "../src/story/facts";
 import { key, rule } from "./replayed";
 
 const histogram = (counts: number[]): Histogram => ({
@@ -23,6 +33,34 @@ describe("the silences of a client", () => {
     expect(gapsOf(histogram(many)).map(({ seconds }) => seconds)).toEqual([540, 480, 300]);
     expect(gapsOf(histogram([0, 0, 0, 0]))).toEqual([]);
     expect(gapsOf(histogram([]))).toEqual([]);
+  });
+});
+
+describe("the sessions of a client", () => {
+  it("are parted by pauses of half an hour", () => {
+    const pause = (minutes: number): number[] => Array(minutes).fill(0);
+    const found = sessionsOf(histogram([...pause(3), 2, 0, 1, ...pause(30), 4, ...pause(29), 5]));
+    expect(found).toEqual([
+      { from: at(3), to: at(6), requests: 3 },
+      { from: at(36), to: at(67), requests: 9 },
+    ]);
+    expect(sessionText(found[0]!)).toBe("1970-01-01 00:03 to 00:06 UTC: 3 requests");
+    expect(sessionsOf(histogram([]))).toEqual([]);
+  });
+
+  it("are not told from steps that are too long", () => {
+    expect(sessionsOf({ ...histogram([1, 0, 0, 0, 1]), step_s: 3_600 })).toEqual([]);
+    expect(sessionsOf({ ...histogram([1, 0, 0, 0, 1]), step_s: 600 })).toHaveLength(2);
+    expect(sessionsOf({ ...histogram([1, 0, 0, 0, 1]), step_s: 601 })).toEqual([]);
+  });
+});
+
+describe("networks of addresses", () => {
+  it("are those of a provider's customer", () => {
+    expect(networkOf("203.0.113.7")).toBe("203.0.113.0/24");
+    expect(networkOf("2001:db8:7a:11::42")).toBe("2001:db8:7a::/48");
+    for (const other of ["::1", "example.org", "203.0.113.0/24", "2001:db8:7a::/48", "", "1.2.3"])
+      expect(networkOf(other), other).toBeNull();
   });
 });
 

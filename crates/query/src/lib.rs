@@ -58,6 +58,7 @@ mod source_lines;
 mod spread;
 mod suggested_setting;
 mod tallies;
+mod time_order;
 mod value_classes;
 mod visitors;
 
@@ -74,7 +75,7 @@ pub use export::{
 };
 pub use field_list::{KnownDerived, ListPart, field_list};
 pub use limit_curve::{limit_curve, limit_grid};
-pub use lines::LineFinder;
+pub use lines::{LineFinder, WantedLines};
 pub use no_match::{no_match_note, period_text};
 pub use periods::PeriodError;
 pub use question::{

@@ -6,28 +6,45 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use weir_core::{
-    CompiledFilter, Field, Record, RowBits, RowReader, Segment, SnapshotSegment, Snapshots,
-    TimeBounds,
+    CompiledFilter, Field, FieldAccessor, Record, RowBits, RowReader, Segment, SnapshotSegment,
+    Snapshots, TimeBounds,
 };
-use weir_view::{LinesAnswer, SelectedLine, main_kind};
+use weir_view::{LineField, LineOrder, LineStart, LinesAnswer, SelectedLine, main_kind};
 
 use crate::extents::Extents;
 use crate::line_order::{SegmentGroup, in_line_order, rows_in_line_order};
 use crate::question::{ParsedQuery, QueryError};
-use crate::snapshot_work::{SnapshotWork, Unanswered, over_snapshot};
+use crate::snapshot_work::{Interruption, SnapshotWork, Unanswered, over_snapshot};
+use crate::time_order::{TimeKey, TimeOrder};
 
 /// The maximum number of listed sources: no command names more.
 const SOURCES_MAX: usize = 1_000;
 
+/// The lines that are wanted of a selection.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WantedLines {
+    /// The number of lines before the first one.
+    pub from: u64,
+    /// The most lines.
+    pub count: usize,
+    /// The order in which they are numbered.
+    pub order: LineOrder,
+    /// A line around which the lines are wanted, instead of `from`: in [`LineOrder::Source`] those of
+    /// its source alone. If it is not selected, those around its place.
+    pub around: Option<LineStart>,
+    /// Whether the lines have all fields of their records.
+    pub has_fields: bool,
+}
+
 /// Finds the lines of the records that a query selects, part by part.
 ///
-/// Lines are ordered by source and by offset. A part is found by the number of its first line,
-/// without reading the lines before it.
+/// A part is found by the number of its first line, without reading the lines before it.
 ///
 /// # Memory
 /// Between two parts, one bit for each record of the kind, kept for the next part of the same
-/// query. It does not keep segments: those that expire are freed. During a call, blocks with lines
-/// of several formats take another 16 bytes for each of their selected lines.
+/// query, and 32 KiB if they are ordered by time. It does not keep segments: those that expire are
+/// freed. During a call, blocks with lines of several formats take another 16 bytes for each of their
+/// selected lines, and lines in the order of their times 24 bytes for each of 65,536 lines.
 #[derive(Debug, Default)]
 pub struct LineFinder {
     /// The query of `passing`.
@@ -36,9 +53,15 @@ pub struct LineFinder {
     /// The rows that the query selects, by segment number.
     passing: HashMap<u64, (TimeBounds, Arc<RowBits>)>,
     is_estimated: bool,
+    /// The order of these rows by time; `None` until it is needed.
+    by_time: Option<TimeOrder>,
 }
 
+/// The segments and rows of lines.
+type Places<'a> = Vec<(&'a Segment, usize)>;
+
 /// Segments of one source whose lines interleave; usually only one.
+#[derive(Clone)]
 struct Run<'a> {
     segments: Vec<(&'a Segment, Arc<RowBits>)>,
     /// The number of selected lines.
@@ -46,8 +69,8 @@ struct Run<'a> {
 }
 
 impl LineFinder {
-    /// Finds up to `count` lines after the first `from` ones, on up to `jobs` threads. If `from` is
-    /// past the end, the answer has no lines, but still the total. Returns `None` if `abandoned` became true.
+    /// Finds the wanted lines, on up to `jobs` threads. If `from` is past the end, the answer has no
+    /// lines, but still the total. Returns `None` if `abandoned` became true.
     ///
     /// The caller adds the texts of the lines and their sources.
     ///
@@ -57,18 +80,18 @@ impl LineFinder {
         &mut self,
         data: &Arc<D>,
         query: &ParsedQuery,
-        (from, count): (u64, usize),
+        wanted: WantedLines,
         jobs: usize,
         abandoned: &AtomicBool,
     ) -> Result<Option<LinesAnswer>, QueryError> {
-        over_snapshot(data, jobs, abandoned, |work| self.find_at(&work, query, (from, count)))
+        over_snapshot(data, jobs, abandoned, |work| self.find_at(&work, query, wanted))
     }
 
     fn find_at<D: Snapshots>(
         &mut self,
         work: &SnapshotWork<'_, D>,
         query: &ParsedQuery,
-        (from, count): (u64, usize),
+        wanted: WantedLines,
     ) -> Result<LinesAnswer, Unanswered<QueryError>> {
         let snapshot = &work.snapshot;
         let mut extents = Extents::default();
@@ -81,15 +104,22 @@ impl LineFinder {
         self.select(work, query, &segments)?;
         let runs = self.runs(&segments);
         let total = runs.iter().map(|run| run.len).sum();
-        let names = SelectedLine::FIELDS.map(|field: Field| field.name().to_owned());
+        let (from, places) = self.places(work, (&segments, &runs), wanted)?;
         let lines = work.with_values(|values| {
-            let reader = RowReader::new(&snapshot.formats, values, kind.into()).only(&names);
+            let all = RowReader::new(&snapshot.formats, values, kind.into());
+            let names = SelectedLine::FIELDS.map(|field: Field| field.name().to_owned());
+            let reader = if wanted.has_fields { all } else { all.only(&names) };
             let mut record = Record::new();
             let line = |(segment, row): (&Segment, usize)| {
                 reader.read(segment, row, values, &mut record);
-                SelectedLine::new(segment.source(), segment.line_offset(row), &record)
+                let mut line =
+                    SelectedLine::new(segment.source(), segment.line_offset(row), &record);
+                if wanted.has_fields {
+                    line.fields = fields_of(&reader, &record);
+                }
+                line
             };
-            places(&runs, from, count).into_iter().map(line).collect()
+            places.into_iter().map(line).collect()
         })?;
         let sources = Vec::new();
         let source_numbers = source_numbers(&runs);
@@ -118,6 +148,10 @@ impl LineFinder {
                 _ => unknown.push(*segment),
             }
         }
+        // Rows that have left or come change the order.
+        if !unknown.is_empty() || !known.is_empty() || self.query.as_ref() != Some(&query) {
+            self.by_time = None;
+        }
         let query = self.query.insert(query);
         self.epoch = epoch;
         if unknown.is_empty() {
@@ -139,6 +173,47 @@ impl LineFinder {
         self.passing
             .extend(of_segments.map(|(segment, rows)| (segment.number, (segment.bounds, rows))));
         Ok(())
+    }
+
+    /// Returns the wanted lines, and the number of the lines before the first of them.
+    fn places<'a, D: Snapshots>(
+        &mut self,
+        work: &SnapshotWork<'_, D>,
+        (segments, runs): (&[&SnapshotSegment], &[Run<'a>]),
+        wanted: WantedLines,
+    ) -> Result<(u64, Places<'a>), Interruption> {
+        let WantedLines { from, count, order, around, .. } = wanted;
+        if order == LineOrder::Source {
+            return Ok(match around {
+                Some(start) => around_line(runs, start, count),
+                None => (from, places(runs, from, count)),
+            });
+        }
+        let is_newest = order == LineOrder::Newest;
+        let rows: Vec<_> = runs.iter().flat_map(|run| run.segments.iter().cloned()).collect();
+        let total: u64 = runs.iter().map(|run| run.len).sum();
+        let by_time = match self.by_time.take() {
+            Some(by_time) => by_time,
+            None => TimeOrder::new(work, &rows)?,
+        };
+        let by_time = self.by_time.insert(by_time);
+        let from = match around.map(|start| key_of(segments, start)) {
+            None => from,
+            Some(None) => 0,
+            Some(Some(key)) => {
+                let rank = by_time.rank(work, &rows, key)?;
+                let number = if is_newest { total.saturating_sub(rank + 1) } else { rank };
+                number.saturating_sub(count as u64 / 2)
+            }
+        };
+        let count = total.saturating_sub(from).min(count as u64);
+        let first = if is_newest { total.saturating_sub(from.saturating_add(count)) } else { from };
+        let mut found = by_time.rows(work, &rows, first, count as usize)?;
+        if is_newest {
+            found.reverse();
+        }
+        let row = |(index, row): (usize, usize)| (rows[index].0, row);
+        Ok((from, found.into_iter().map(row).collect()))
     }
 
     /// Returns the segments with selected rows, in line order.
@@ -165,6 +240,52 @@ impl<'a> Run<'a> {
         let rows = rows_in_line_order(&self.segments, numbers).into_iter();
         rows.map(|(index, row)| (self.segments[index].0, row))
     }
+
+    /// Returns the number of its selected lines that begin before an offset of their source.
+    fn lines_before(&self, offset: u64) -> u64 {
+        let before = |(segment, rows): &(&Segment, Arc<RowBits>)| {
+            let mut count = 0;
+            let rows = if segment.line_offset(0) < offset { rows.selection() } else { return 0 };
+            rows.for_each(|row| count += u64::from(segment.line_offset(row) < offset));
+            count
+        };
+        self.segments.iter().map(before).sum()
+    }
+}
+
+/// All fields that a record has.
+fn fields_of(reader: &RowReader, record: &Record<'_>) -> Vec<LineField> {
+    let fields = reader.fields();
+    let field = |(name, accessor): (String, FieldAccessor)| {
+        let value = accessor.value(record)?;
+        let is_derived = fields.is_derived(&name);
+        Some(LineField::new(name, &value, is_derived))
+    };
+    fields.accessors().into_iter().filter_map(field).collect()
+}
+
+/// Returns where a line is in the order of all lines by time; `None` if it has expired.
+fn key_of(segments: &[&SnapshotSegment], start: LineStart) -> Option<TimeKey> {
+    let LineStart { source, offset } = start;
+    segments.iter().filter(|it| it.segment.source() == source).find_map(|it| {
+        let segment = &it.segment;
+        let last = segment.rows().checked_sub(1)?;
+        if !(segment.line_offset(0)..=segment.line_offset(last)).contains(&offset) {
+            return None;
+        }
+        let row = (0..=last).find(|row| segment.line_offset(*row) == offset)?;
+        Some(TimeKey { time_ns: segment.time(row).map(|time| time.unix_ns), source, offset })
+    })
+}
+
+/// Returns up to `count` lines around a line, and the number of the lines before the first of them.
+fn around_line<'a>(runs: &[Run<'a>], start: LineStart, count: usize) -> (u64, Places<'a>) {
+    let is_own = |run: &&Run<'_>| run.segments.iter().any(|it| it.0.source() == start.source);
+    let before: u64 = runs.iter().take_while(|run| !is_own(run)).map(|run| run.len).sum();
+    let own: Vec<Run<'a>> = runs.iter().filter(is_own).cloned().collect();
+    let at = own.iter().map(|run| run.lines_before(start.offset)).sum::<u64>();
+    let from = at.saturating_sub(count as u64 / 2);
+    (before + from, places(&own, from, count))
 }
 
 /// Returns the number of each source once.
@@ -177,7 +298,7 @@ fn source_numbers(runs: &[Run<'_>]) -> Vec<u32> {
 }
 
 /// Returns the segments and rows of up to `count` lines after the first `from` ones.
-fn places<'a>(runs: &[Run<'a>], from: u64, count: usize) -> Vec<(&'a Segment, usize)> {
+fn places<'a>(runs: &[Run<'a>], from: u64, count: usize) -> Places<'a> {
     let mut places = Vec::new();
     let mut before = 0;
     let end = from.saturating_add(count as u64);

@@ -16,6 +16,10 @@ const LINE_BYTES_MAX: usize = 64 << 10;
 /// The size of the text, in bytes, after which an answer gets no more lines.
 const TEXT_BYTES_MAX: usize = 1 << 20;
 
+/// The maximum number of files that are open at once. Lines in the order of their times may alternate
+/// between files.
+const OPEN_FILES_MAX: usize = 16;
+
 /// Adds the texts of lines in local files, and the sources of all lines. `file_of` returns the page's
 /// id of the file that is the source with a number, or an empty text if no page has uploaded it.
 pub fn add_line_texts(answer: &mut LinesAnswer, data: &DataSet, file_of: &dyn Fn(u32) -> String) {
@@ -26,13 +30,16 @@ pub fn add_line_texts(answer: &mut LinesAnswer, data: &DataSet, file_of: &dyn Fn
         if bytes > TEXT_BYTES_MAX {
             break;
         }
-        if sources.last().is_none_or(|last| last.source.number != line.source) {
+        let known = sources.iter().position(|known| known.source.number == line.source);
+        let index = known.unwrap_or_else(|| {
             sources.push(ReadSource::open(line.source, data, file_of));
-        }
-        if let Some(source) = sources.last_mut() {
-            bytes += source.read(line);
-        }
+            sources.len() - 1
+        });
+        bytes += sources[index].read(line);
         lines_read += 1;
+        if sources.iter().filter(|source| source.has_open_file()).count() > OPEN_FILES_MAX {
+            sources.iter_mut().for_each(ReadSource::close_file);
+        }
     }
     answer.lines.truncate(lines_read);
     answer.sources = sources.into_iter().map(|read| read.source).collect();
@@ -102,6 +109,17 @@ impl ReadSource {
                 self.file = Some((plain, None));
                 self.fail(&error);
             }
+        }
+    }
+
+    fn has_open_file(&self) -> bool {
+        matches!(self.file, Some((_, Some(_))))
+    }
+
+    /// Closes the file, which is opened again for its next line. One that cannot be read stays so.
+    fn close_file(&mut self) {
+        if self.has_open_file() {
+            self.file = None;
         }
     }
 

@@ -78,7 +78,9 @@ pub use json::{JsonError, from_json, push_json_string, to_json};
 pub use kind::{KindCount, RecordKind, main_kind};
 pub use limit_curve::{CurvePoint, JudgedClient, LimitCurve, Suggestion};
 pub use limit_grid::{GridRate, LimitAdvice, LimitGrid};
-pub use lines::{LineAccess, LineSource, LinesAnswer, SelectedLine};
+pub use lines::{
+    LineAccess, LineField, LineOrder, LineSource, LineStart, LinesAnswer, SelectedLine,
+};
 pub use log_event::{LogEvent, LogLevel, LogTail, LogValue};
 pub use log_line::{FieldValue, LineMember, LineText, LogLine, csv_header};
 pub use looked_at::{LookedAt, PatternMatches};

@@ -6,7 +6,7 @@ use crate::blocks::{BlocksAnswer, BlocksQuestion};
 use crate::field_list::FieldList;
 use crate::json::from_json;
 use crate::kind::RecordKind;
-use crate::lines::LinesAnswer;
+use crate::lines::{LineOrder, LineStart, LinesAnswer};
 use crate::panel::{LinesNeeded, RuleDetails, RulePlace, RuleText, RulesAnswer};
 use crate::query::Query;
 use crate::view::View;
@@ -110,6 +110,19 @@ pub enum LiveRequest {
         /// The maximum number of lines to return.
         #[serde(default)]
         count: u32,
+        /// Their order.
+        #[serde(default)]
+        #[cfg_attr(feature = "typescript", ts(optional, as = "Option<LineOrder>"))]
+        order: LineOrder,
+        /// A line around which lines are requested, instead of `from`: in the order of the sources
+        /// those of its source alone.
+        #[serde(default)]
+        #[cfg_attr(feature = "typescript", ts(optional))]
+        around: Option<LineStart>,
+        /// Whether each line has all of its fields.
+        #[serde(default)]
+        #[cfg_attr(feature = "typescript", ts(optional, as = "Option<bool>"))]
+        fields: bool,
     },
     /// Asks for the values of a field, which may be derived from others: of the query's `group`, the
     /// first `top` in the order of `sort`. It replaces the question of the same list, and affects

@@ -6,6 +6,7 @@ import type { Query } from "../generated/Query";
 import type { RuleDetails } from "../generated/RuleDetails";
 import type { RuleText } from "../generated/RuleText";
 import type { SelectionCount } from "../generated/SelectionCount";
+import type { WantedLines } from "../lines/reader";
 import { browserHost } from "../socket/host";
 import { type LiveEvents, LiveSocket } from "../socket/liveSocket";
 import { SelectionCounter } from "../socket/selectionCounter";
@@ -81,14 +82,8 @@ export function askRules(
 }
 
 /** Asks for lines that a question selects. */
-export function askLines(
-  panel: number,
-  id: number,
-  question: Question,
-  from: number,
-  count: number,
-): void {
-  socket?.askLines(panel, queryOf(id, question), from, count);
+export function askLines(panel: number, id: number, question: Question, wanted: WantedLines): void {
+  socket?.askLines(panel, queryOf(id, question), wanted);
 }
 
 /** Asks for the values of a field; without a question, the one before only ends. */

@@ -3,6 +3,7 @@
 import type { Failure } from "../generated/Failure";
 import type { View } from "../generated/View";
 import { filteredLines } from "../lines/control";
+import { takeDetail } from "../lines/detail";
 import { followSession, takeRulesReply } from "../rules/control";
 import { endReplays } from "../rules/lineReplays";
 import { takeSavedLines } from "../save/reading";
@@ -112,6 +113,7 @@ function openSession(session: string | null): void {
       filteredLines.take(reply);
       storyLines.take(reply);
       takeSavedLines(reply);
+      takeDetail(reply);
     },
     listed: (reply) => dispatch({ type: "list_reply", reply }),
     blocked: (reply) =>

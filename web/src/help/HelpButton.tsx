@@ -1,6 +1,5 @@
-import { useEffect } from "preact/hooks";
 import { help } from "../state/store";
-import { partOf } from "../views/part";
+import { partOf, usePart } from "../views/part";
 import { closeHelp, showHelp } from "./control";
 
 const pane = partOf(() => import("./index"));
@@ -25,10 +24,6 @@ export function HelpButton() {
 
 /** The help, if it is shown. */
 export function Help() {
-  const isShown = help.value;
-  const shown = pane.loaded.value;
-  useEffect(() => {
-    if (isShown) pane.load();
-  });
-  return isShown && shown !== null ? <shown.HelpPane /> : null;
+  const shown = usePart(pane, help.value);
+  return shown && <shown.HelpPane />;
 }

@@ -1,6 +1,7 @@
 /** Conditions to try, made of the values of the log on the screen. */
 
 import { wordsOf } from "../format/kind";
+import { networkOf } from "../format/network";
 import { plural, trimmed } from "../format/number";
 import { visible } from "../format/text";
 import type { Report } from "../generated/Report";
@@ -68,13 +69,6 @@ function network(report: Report): Example | null {
     if (condition !== null) return { condition: `client=${condition}`, hint: "a network" };
   }
   return null;
-}
-
-function networkOf(address: string): string | null {
-  const octets = /^(\d+\.\d+\.\d+)\.\d+$/.exec(address)?.[1];
-  if (octets !== undefined) return `${octets}.0/24`;
-  const groups = /^([\da-f]{1,4}):([\da-f]{1,4}):([\da-f]{1,4}):/i.exec(address);
-  return groups === null ? null : `${groups.slice(1).join(":")}::/48`;
 }
 
 /** The slowest twentieth by the first duration that the log has. */

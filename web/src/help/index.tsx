@@ -1,7 +1,7 @@
 import { useRef } from "preact/hooks";
 import { view } from "../state/store";
+import { usePaneFocus } from "../views/focus";
 import { Icon } from "../views/icons";
-import { usePaneFocus } from "../views/usePaneFocus";
 import { closeHelp, tryCondition } from "./control";
 import { examplesOf } from "./examples";
 
@@ -26,7 +26,8 @@ const KEYS: readonly (readonly [keys: readonly string[], meaning: string])[] = [
   [["o", "l", "c", "r", "b"], "tabs"],
   [["←", "→"], "on the chart: move; with Shift: a range"],
   [["Enter"], "on the chart: zoom into the range"],
-  [["Ctrl", "C"], "in a list: copy the value"],
+  [["Ctrl", "C"], "in a list: copy the value; in the lines: the line"],
+  [["s"], "in the lines: the story of the client"],
   [["Alt", "click"], "in a list: exclude the value"],
   [["Esc"], "one step back"],
 ];

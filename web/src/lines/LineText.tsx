@@ -7,8 +7,15 @@ import type { ShownLine } from "./shown";
 /** The most characters of a line in the list. */
 const SHOWN_MAX = 1_000;
 
+interface Props {
+  of: ShownLine;
+  max?: number;
+  /** Its number in the list, by which a copy finds the rest of a long line. */
+  number?: number;
+}
+
 /** A line of the log, always shown as text, with its fields marked. */
-export function LineText({ of: { line, text }, max = SHOWN_MAX }: { of: ShownLine; max?: number }) {
+export function LineText({ of: { line, text }, max = SHOWN_MAX, number }: Props) {
   if (text === null) return <Fields line={line} />;
   const shown = text.length > max ? text.slice(0, max) : text;
   return (
@@ -19,7 +26,11 @@ export function LineText({ of: { line, text }, max = SHOWN_MAX }: { of: ShownLin
           {lineParts(part.text)}
         </span>
       ))}
-      {shown.length < text.length && "…"}
+      {shown.length < text.length && (
+        <span data-rest={number} data-from={shown.length}>
+          …
+        </span>
+      )}
     </bdi>
   );
 }

@@ -6,7 +6,7 @@ export function LinesPanel() {
   return (
     <section class="panel lines" aria-label="Lines" data-testid="lines">
       <h2 class="visually-hidden">Lines</h2>
-      <LinesView of={filteredLines} id="filtered-line" hasStories />
+      <LinesView of={filteredLines} id="filtered-line" isWhole />
     </section>
   );
 }

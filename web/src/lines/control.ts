@@ -3,14 +3,15 @@
 import { computed, effect, type ReadonlySignal } from "@preact/signals";
 import { askLines } from "../control/live";
 import { fileOf } from "../control/uploads";
+import type { LineOrder } from "../generated/LineOrder";
 import type { Source } from "../generated/Source";
 import type { Lines, ListName } from "../state/lines";
 import type { Question } from "../state/state";
 import { dispatch, lines as slice, state, tab, view } from "../state/store";
 import { copyText } from "../views/copy";
 import { grepCommand, type Selection } from "./command";
-import { LineList, textsOf } from "./list";
-import { LineReader, type LinesReply } from "./reader";
+import { LineList, type LinesPlace, textsOf } from "./list";
+import { type Ask, LineReader, type LinesReply } from "./reader";
 
 /** The most lines that are copied at once: some MB. */
 export const COPIED_MAX = 10_000;
@@ -37,18 +38,20 @@ export class LinePanel {
     number: number,
     name: ListName,
     private readonly questionOf: QuestionOf,
+    private readonly orderOf: () => LineOrder,
   ) {
-    const ask = (panel: number, id: number, from: number, count: number) => {
+    const ask: Ask = (panel, id, wanted) => {
       const question = questionOf();
-      if (question !== null) askLines(panel, id, question, from, count);
+      if (question !== null) askLines(panel, id, question, wanted);
     };
     this.reader = new LineReader(number, ask);
     this.copier = new LineReader(number + 1, ask);
     this.lines = computed(() => slice.value.lists[name]);
-    this.list = new LineList(this.reader, fileOf, {
+    const place: LinesPlace = {
       read: () => this.lines.peek(),
       write: (lines) => dispatch({ type: "lines", list: name, lines }),
-    });
+    };
+    this.list = new LineList(this.reader, fileOf, place, orderOf);
   }
 
   /** Fetches lines whenever the selection changes and, not too often, when the data grows. */
@@ -61,7 +64,8 @@ export class LinePanel {
       const question = this.questionOf();
       const isOpen = question !== null && session !== null && connection === "open";
       const { clauses, conditions, zone, kind } = question ?? {};
-      const selection = isOpen ? JSON.stringify([session, clauses, conditions, zone, kind]) : "";
+      const asked = [session, clauses, conditions, zone, kind, this.orderOf()];
+      const selection = isOpen ? JSON.stringify(asked) : "";
       const lines = view.value?.report.records ?? 0;
       if (selection !== last) {
         last = selection;
@@ -98,10 +102,11 @@ export class LinePanel {
     const texts: string[] = [];
     let isWhole = true;
     while (texts.length < total) {
-      const read = await this.copier.read(
-        texts.length,
-        Math.min(COPY_WINDOW, total - texts.length),
-      );
+      const read = await this.copier.read({
+        from: texts.length,
+        count: Math.min(COPY_WINDOW, total - texts.length),
+        order: this.orderOf(),
+      });
       if (!read?.answer || read.answer.lines.length === 0) return "The lines could not be read";
       const { texts: own } = await textsOf(read.answer, fileOf);
       for (const [at, line] of read.answer.lines.entries()) {
@@ -123,6 +128,19 @@ export class LinePanel {
 }
 
 /** The panel of the lines of the filter. */
-export const filteredLines = new LinePanel(0, "filtered", () =>
-  tab.value === "lines" ? state.value.question : null,
+export const filteredLines = new LinePanel(
+  0,
+  "filtered",
+  () => (tab.value === "lines" ? state.value.question : null),
+  () => slice.value.order,
 );
+
+/** Chooses the order of the filtered lines. */
+export function orderBy(order: LineOrder): void {
+  dispatch({ type: "lines_view", part: { order } });
+}
+
+/** Lets long lines take several rows, or not. */
+export function wrap(isWrapped: boolean): void {
+  dispatch({ type: "lines_view", part: { isWrapped } });
+}

@@ -1,12 +1,13 @@
 /** The lines of one selection: those that were fetched, and what is known about all of them. */
 
+import type { LineOrder } from "../generated/LineOrder";
 import type { LineSource } from "../generated/LineSource";
 import type { LinesAnswer } from "../generated/LinesAnswer";
 import type { SelectedLine } from "../generated/SelectedLine";
 import { type Lines, NO_LINES } from "../state/lines";
 import type { OpenFile } from "../upload/uploads";
 import { readLines } from "./fileLines";
-import type { LineReader } from "./reader";
+import type { LineReader, WantedLines } from "./reader";
 import { keptAround, missingFrom, type ShownLine, WINDOW } from "./shown";
 
 /** Where a list keeps what is known of its lines. */
@@ -32,6 +33,7 @@ export class LineList {
     private readonly reader: LineReader,
     private readonly fileOf: FileOf,
     private readonly place: LinesPlace,
+    private readonly orderOf: () => LineOrder = () => "source",
   ) {}
 
   /** Begins a new selection. */
@@ -43,11 +45,16 @@ export class LineList {
     this.refresh();
   }
 
-  /** Fetches the lines on the screen again: there may be more. */
+  /**
+   * Fetches the lines on the screen again: there may be more. A list that was scrolled holds still:
+   * its first line on the screen stays there, whatever comes before it.
+   */
   refresh(): void {
     this.reader.stop();
     const { first } = this.wanted;
-    void this.fetch(first - (first % WINDOW), true);
+    const held = first > 0 ? this.place.read().shown.get(first)?.line : undefined;
+    if (held === undefined) void this.fetch(first - (first % WINDOW), true);
+    else void this.fetchAround(held, first);
   }
 
   /** Cancels the current question and forgets all lines. */
@@ -71,22 +78,40 @@ export class LineList {
   }
 
   private async fetch(from: number, isNew: boolean): Promise<void> {
-    this.isReading = true;
-    const read = await this.reader.read(from, WINDOW);
-    // A newer question has replaced this one.
-    if (read === null) return;
-    this.isReading = false;
-    if (read.answer === null) {
-      const { selection } = this.place.read();
-      this.place.write({ ...NO_LINES, selection, refusal: read.refusal });
-      return;
-    }
-    this.take(read.answer, isNew);
-    await this.readFiles(read.answer);
+    const answer = await this.ask({ from, count: WINDOW });
+    if (answer === null) return;
+    this.take(answer, isNew, 0);
+    await this.readFiles(answer);
     if (!this.isReading) this.fetchMissing();
   }
 
-  private take(answer: LinesAnswer, isNew: boolean): void {
+  /** Fetches the lines around one that was at a number, and moves the list with it. */
+  private async fetchAround(held: SelectedLine, number: number): Promise<void> {
+    const { source, offset } = held;
+    const answer = await this.ask({ from: 0, count: WINDOW, around: { source, offset } });
+    if (answer === null) return;
+    const at = answer.lines.findIndex((one) => one.source === source && one.offset === offset);
+    const moved = at < 0 ? 0 : answer.from + at - number;
+    this.wanted = { first: this.wanted.first + moved, end: this.wanted.end + moved };
+    this.take(answer, true, moved);
+    await this.readFiles(answer);
+    if (!this.isReading) this.fetchMissing();
+  }
+
+  /** Asks for lines; `null` if another question came first, or if the server refuses. */
+  private async ask(wanted: WantedLines): Promise<LinesAnswer | null> {
+    this.isReading = true;
+    const read = await this.reader.read({ ...wanted, order: this.orderOf() });
+    // A newer question has replaced this one.
+    if (read === null) return null;
+    this.isReading = false;
+    if (read.answer !== null) return read.answer;
+    const { selection } = this.place.read();
+    this.place.write({ ...NO_LINES, selection, refusal: read.refusal });
+    return null;
+  }
+
+  private take(answer: LinesAnswer, isNew: boolean, moved: number): void {
     const before = this.place.read();
     // Lines that were added to a source move those of the sources after it.
     const isSame = !isNew && before.total === answer.total;
@@ -98,6 +123,7 @@ export class LineList {
     const messages = isSame ? before.messages : [];
     this.place.write({
       selection: before.selection,
+      moved: before.moved + moved,
       total: answer.total,
       shown,
       messages: joined(
@@ -134,7 +160,9 @@ export async function textsOf(
   const messages: string[] = [];
   for (const source of sources) {
     if (source.access !== "page") continue;
-    const own = [...lines.entries()].filter(([, line]) => line.source === source.number);
+    const own = [...lines.entries()]
+      .filter(([, line]) => line.source === source.number)
+      .sort(([, one], [, other]) => one.offset - other.offset);
     const found = await linesOf(source, own, fileOf).catch(() => null);
     if (typeof found === "string") messages.push(`${source.name} ${found}`);
     else if (found === null) messages.push(`${source.name} ${CHANGED}`);

@@ -1,5 +1,7 @@
 /** Asks the server for lines, one question of a panel at a time. */
 
+import type { LineOrder } from "../generated/LineOrder";
+import type { LineStart } from "../generated/LineStart";
 import type { LinesAnswer } from "../generated/LinesAnswer";
 import type { LiveReply } from "../generated/LiveReply";
 
@@ -9,8 +11,20 @@ export type LinesReply = Extract<LiveReply, { type: "lines" }>;
 /** An answer, or why there is none. */
 export type ReadLines = { answer: LinesAnswer; refusal: null } | { answer: null; refusal: string };
 
+/** The lines of a selection that are asked for. */
+export interface WantedLines {
+  /** The number of lines before the first one. */
+  from: number;
+  count: number;
+  order?: LineOrder;
+  /** A line around which they are, instead of `from`. */
+  around?: LineStart;
+  /** Whether they have all of their fields. */
+  fields?: boolean;
+}
+
 /** Sends a question. */
-export type Ask = (panel: number, id: number, from: number, count: number) => void;
+export type Ask = (panel: number, id: number, wanted: WantedLines) => void;
 
 /** The questions of one panel. A newer question replaces the one before. */
 export class LineReader {
@@ -23,13 +37,13 @@ export class LineReader {
   ) {}
 
   /** Asks for lines; `null` if another question has come first. */
-  read(from: number, count: number): Promise<ReadLines | null> {
+  read(wanted: WantedLines): Promise<ReadLines | null> {
     this.stop();
     this.asked += 1;
     const id = this.asked;
     return new Promise((resolve) => {
       this.settle = resolve;
-      this.ask(this.panel, id, from, count);
+      this.ask(this.panel, id, wanted);
     });
   }
 

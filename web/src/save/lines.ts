@@ -48,7 +48,7 @@ export class LineSaver {
 
   /** Reads the first line. */
   async probe(): Promise<Probe> {
-    const read = await this.reader.read(0, 1);
+    const read = await this.reader.read({ from: 0, count: 1 });
     if (!read?.answer) return { problem: read?.refusal ?? null, sources: null };
     const { total, source_numbers: sources } = read.answer;
     if (total === 0) return { problem: NONE, sources };
@@ -93,7 +93,7 @@ export class LineSaver {
   }
 
   private async readWindow(from: number): Promise<Window | { problem: string }> {
-    const read = await this.reader.read(from, WINDOW);
+    const read = await this.reader.read({ from, count: WINDOW });
     if (this.isStopped) return { problem: STOPPED };
     if (!read?.answer) return { problem: read?.refusal ?? LOST };
     const { total, lines } = read.answer;

@@ -12,8 +12,8 @@ const LINE_PANEL = 4;
 let asked = question.peek();
 
 /** Reads lines of the question that was chosen last. */
-export const reader = new LineReader(LINE_PANEL, (panel, id, from, count) =>
-  askLines(panel, id, asked, from, count),
+export const reader = new LineReader(LINE_PANEL, (panel, id, wanted) =>
+  askLines(panel, id, asked, wanted),
 );
 
 /** Chooses the question on the screen, and returns it. */

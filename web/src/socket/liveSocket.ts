@@ -7,6 +7,7 @@ import type { RuleDetails } from "../generated/RuleDetails";
 import type { RuleText } from "../generated/RuleText";
 import type { SelectionCount } from "../generated/SelectionCount";
 import type { View } from "../generated/View";
+import type { WantedLines } from "../lines/reader";
 import { retryDelay } from "./backoff";
 import type { Host, SocketLike } from "./host";
 
@@ -80,8 +81,8 @@ export class LiveSocket {
   }
 
   /** Asks for lines, instead of those before in the panel. Without a connection it does nothing. */
-  askLines(panel: number, query: Query, from: number, count: number): void {
-    if (this.isOpen) this.send({ type: "lines", panel, query, from, count });
+  askLines(panel: number, query: Query, wanted: WantedLines): void {
+    if (this.isOpen) this.send({ type: "lines", panel, query, ...wanted });
   }
 
   /** Asks for the values of a field, instead of those before in the list; `null` only cancels those. */

@@ -1,5 +1,8 @@
 /** The slice of the lists of lines: that of the filter, and that of a client's story. */
 
+import type { LineField } from "../generated/LineField";
+import type { LineOrder } from "../generated/LineOrder";
+import type { SelectedLine } from "../generated/SelectedLine";
 import type { ShownLine } from "../lines/shown";
 import type { Action } from "./action";
 
@@ -7,6 +10,8 @@ import type { Action } from "./action";
 export interface Lines {
   /** The number of the selection: another one begins at its first line. */
   selection: number;
+  /** By how many lines the list has moved on, because others came before those on the screen. */
+  moved: number;
   /** The number of all lines; `null` before the first answer. */
   total: number | null;
   /** Those that were fetched, by their numbers from 0. */
@@ -24,14 +29,35 @@ export interface Lines {
 /** The lists of the page by their names. */
 export type ListName = "filtered" | "story";
 
-export interface LinesSlice {
-  lists: Record<ListName, Lines>;
+/** What is known of the line that is looked at. */
+export interface LineDetail {
+  /** The line; `null` if none is looked at. */
+  line: SelectedLine | null;
+  /** The name of its source. */
+  source: string;
+  /** Its fields; `null` until they are known. */
+  fields: readonly LineField[] | null;
+  /** The lines around it in its source; `null` unless they were asked for. */
+  around: readonly ShownLine[] | null;
 }
 
-export type LinesAction = { type: "lines"; list: ListName; lines: Lines };
+export interface LinesSlice {
+  lists: Record<ListName, Lines>;
+  /** The order of the filtered lines. */
+  order: LineOrder;
+  /** Whether long lines take several rows. */
+  isWrapped: boolean;
+  detail: LineDetail;
+}
+
+export type LinesAction =
+  | { type: "lines"; list: ListName; lines: Lines }
+  | { type: "lines_view"; part: Partial<Pick<LinesSlice, "order" | "isWrapped">> }
+  | { type: "line_detail"; part: Partial<LineDetail> };
 
 export const NO_LINES: Lines = {
   selection: 0,
+  moved: 0,
   total: null,
   shown: new Map(),
   messages: [],
@@ -40,8 +66,13 @@ export const NO_LINES: Lines = {
   refusal: null,
 };
 
+export const NO_DETAIL: LineDetail = { line: null, source: "", fields: null, around: null };
+
 export const NO_LISTS: LinesSlice = {
   lists: { filtered: NO_LINES, story: NO_LINES },
+  order: "newest",
+  isWrapped: false,
+  detail: NO_DETAIL,
 };
 
 /** Returns the slice after an action. */
@@ -49,6 +80,10 @@ export function reduceLines(before: LinesSlice, action: Action): LinesSlice {
   switch (action.type) {
     case "lines":
       return { ...before, lists: { ...before.lists, [action.list]: action.lines } };
+    case "lines_view":
+      return { ...before, ...action.part };
+    case "line_detail":
+      return { ...before, detail: { ...before.detail, ...action.part } };
     default:
       return before;
   }

@@ -1,6 +1,7 @@
 import { useRef } from "preact/hooks";
 import { mayHaveBlocks } from "../blocks/control";
 import { fieldTitle } from "../format/field";
+import { networkOf } from "../format/network";
 import { count, share } from "../format/number";
 import { capitalized, visible } from "../format/text";
 import type { Report } from "../generated/Report";
@@ -9,10 +10,20 @@ import { LinesAgain } from "../rules/LinesAgain";
 import { OWN } from "../state/rules";
 import { rules, story, view } from "../state/store";
 import { withoutLines } from "../state/withoutLines";
+import { usePaneFocus } from "../views/focus";
+import { Icon } from "../views/icons";
 import { LogText } from "../views/LogText";
-import { usePaneFocus } from "../views/usePaneFocus";
-import { gapsOf, gapText, refusedText, ruleText, totalsText } from "./facts";
-import { closeStory, filterByClient, storyLines } from "./story";
+import {
+  gapsOf,
+  gapText,
+  refusedText,
+  ruleText,
+  type Session,
+  sessionsOf,
+  sessionText,
+  totalsText,
+} from "./facts";
+import { closeStory, excludeClient, filterByClient, storyLines, tellStory } from "./story";
 import { Timeline } from "./Timeline";
 
 /** The lists of a story. */
@@ -36,28 +47,22 @@ function Story({ client }: { client: string }) {
       data-testid="story"
       data-client={client}
     >
-      <div class="story-head">
+      <div class="pane-head">
         <h2 id="story-title">
           <LogText value={client} edges />
         </h2>
         <button
           type="button"
-          class="button small"
-          data-testid="story-filter"
-          onClick={() => filterByClient(client)}
-        >
-          Filter by it
-        </button>
-        <button
-          type="button"
-          class="button small"
+          class="button quiet icon"
+          aria-label="Close the story"
           data-autofocus
           data-testid="story-close"
           onClick={closeStory}
         >
-          Close
+          <Icon name="close" />
         </button>
       </div>
+      <Actions client={client} />
       {refusal !== null && <p class="bad">{visible(refusal)}</p>}
       {report === null ? (
         refusal === null && <p class="muted">Reading its requests…</p>
@@ -76,15 +81,54 @@ function Story({ client }: { client: string }) {
   );
 }
 
+/** What can be done about the client. */
+function Actions({ client }: { client: string }) {
+  const network = networkOf(client);
+  return (
+    <p class="story-actions">
+      <button
+        type="button"
+        class="button small"
+        data-testid="story-filter"
+        onClick={() => filterByClient(client)}
+      >
+        Filter by it
+      </button>
+      <button
+        type="button"
+        class="button small"
+        data-testid="story-exclude"
+        onClick={() => excludeClient(client)}
+      >
+        Exclude it
+      </button>
+      {network !== null && (
+        <button
+          type="button"
+          class="button small"
+          title={`Story of ${network}`}
+          data-testid="story-network"
+          onClick={() => tellStory(network)}
+        >
+          Its network
+        </button>
+      )}
+    </p>
+  );
+}
+
 function Facts({ report }: { report: Report }) {
-  const gaps = report.histogram ? gapsOf(report.histogram) : [];
+  const sessions = report.histogram ? sessionsOf(report.histogram) : [];
+  const gaps = report.histogram && sessions.length === 0 ? gapsOf(report.histogram) : [];
   const refused = refusedText(report);
+  const isNetwork = (report.distinct.client ?? 1) > 1;
   return (
     <>
       <p data-testid="story-totals" data-requests={report.matching}>
         {totalsText(report)} {refused !== null && <strong>{refused}</strong>}
       </p>
       {report.histogram && <Timeline histogram={report.histogram} />}
+      {sessions.length > 1 && <Sessions sessions={sessions} />}
       {gaps.length > 0 && (
         <ul class="hint" data-testid="story-gaps">
           {gaps.map((gap) => (
@@ -93,11 +137,35 @@ function Facts({ report }: { report: Report }) {
         </ul>
       )}
       <div class="story-lists">
-        {FIELDS.filter((field) => (report.top[field]?.length ?? 0) > 0).map((field) => (
-          <Values key={field} field={field} report={report} />
-        ))}
+        {[...(isNetwork ? ["client"] : []), ...FIELDS]
+          .filter((field) => (report.top[field]?.length ?? 0) > 0)
+          .map((field) => (
+            <Values key={field} field={field} report={report} />
+          ))}
       </div>
     </>
+  );
+}
+
+/** The most sessions that are listed: the last ones. */
+const SESSIONS_MAX = 8;
+
+/** When it came, and how often: the last time first. */
+function Sessions({ sessions }: { sessions: readonly Session[] }) {
+  const listed = sessions.slice(-SESSIONS_MAX).reverse();
+  const more = sessions.length - listed.length;
+  return (
+    <section class="story-part" aria-label="Sessions" data-testid="story-sessions">
+      <h3 title="Requests with no pause of half an hour between them">
+        {count(sessions.length)} sessions
+      </h3>
+      <ol>
+        {listed.map((session) => (
+          <li key={session.from}>{sessionText(session)}</li>
+        ))}
+      </ol>
+      {more > 0 && <p class="muted">and {count(more)} before</p>}
+    </section>
   );
 }
 

@@ -44,6 +44,44 @@ export function gapsOf({ buckets, step_s }: Histogram): Gap[] {
   return gaps.filter((gap) => longest.includes(gap) && gap.seconds >= GAP_STEPS_MIN * step_s);
 }
 
+/** A pause after which the requests of a client are another session, in seconds. */
+const PAUSE_S = 1_800;
+
+/** Requests that follow one another without a pause. */
+export interface Session {
+  /** The start of the first step with a request. */
+  from: string;
+  /** The end of the last one. */
+  to: string;
+  requests: number;
+}
+
+/**
+ * The sessions of a client, in their order: requests with no pause of half an hour between them. Empty
+ * if the steps are too long to tell, because a pause has to be at least three of them.
+ */
+export function sessionsOf({ buckets, step_s, until }: Histogram): Session[] {
+  if (step_s * GAP_STEPS_MIN > PAUSE_S) return [];
+  const sessions: Session[] = [];
+  const pauseSteps = PAUSE_S / step_s;
+  let last = Number.NEGATIVE_INFINITY;
+  for (const [at, { count, start }] of buckets.entries()) {
+    if (count === 0) continue;
+    const to = buckets[at + 1]?.start ?? until;
+    const session = sessions.at(-1);
+    if (session === undefined || at - last - 1 >= pauseSteps)
+      sessions.push({ from: start, to, requests: count });
+    else Object.assign(session, { to, requests: session.requests + count });
+    last = at;
+  }
+  return sessions;
+}
+
+/** A session as a line of a list. */
+export function sessionText({ from, to, requests }: Session): string {
+  return `${rangeText(from, to)}: ${plural(requests, "request")}`;
+}
+
 /** A silence as a sentence. */
 export function gapText({ from, to, seconds }: Gap): string {
   return `No request for about ${span(seconds)}: ${rangeText(from, to)}.`;

@@ -11,6 +11,7 @@ import { LinePanel } from "../lines/control";
 import { ruleTextOf } from "../rules/files";
 import { endReplay, sendLines } from "../rules/lineReplays";
 import { conditionOf } from "../state/conditionText";
+import { exclude } from "../state/filter";
 import { inNextFrame } from "../state/frame";
 import { OWN, type RulesReply } from "../state/rules";
 import type { Question } from "../state/state";
@@ -33,10 +34,16 @@ const BUCKETS = 200;
 const REFRESH_MS = 2_000;
 
 /** The lines of that client. */
-export const storyLines = new LinePanel(LINE_PANEL, "story", () => {
-  const { client } = story.value;
-  return client === null ? null : questionOf(client);
-});
+export const storyLines = new LinePanel(
+  LINE_PANEL,
+  "story",
+  () => {
+    const { client } = story.value;
+    return client === null ? null : questionOf(client);
+  },
+  // As it happened.
+  () => "oldest",
+);
 
 /** Shows the story of a client, as one step that Back undoes. */
 export function tellStory(of: string): void {
@@ -54,6 +61,12 @@ export function closeStory(): void {
 export function filterByClient(of: string): void {
   show(null);
   filterBy([{ field: "client", op: "=", values: [of] }], []);
+}
+
+/** Closes the story, and leaves its client out. */
+export function excludeClient(of: string): void {
+  show(null);
+  filterBy(exclude(state.peek().question.clauses, "client", { value: of }));
 }
 
 /** Shows the story that the address names. */

@@ -8,7 +8,6 @@ import { screen } from "../state/screen";
 import { help, story, view } from "../state/store";
 import { TABS } from "../state/tab";
 import { withoutLines } from "../state/withoutLines";
-import { StoryPane } from "../story/StoryPane";
 import { closeStory } from "../story/story";
 import { Banner } from "./Banner";
 import { Dashboard } from "./Dashboard";
@@ -19,7 +18,10 @@ import { focusFilterBox } from "./FilterBox";
 import { Freeable } from "./Freeable";
 import { Header } from "./Header";
 import { Progress } from "./Progress";
+import { partOf, usePart } from "./part";
 import { choose } from "./work";
+
+const storyPane = partOf(() => import("../story/StoryPane"));
 
 /** The page. */
 export function App() {
@@ -36,13 +38,18 @@ export function App() {
           <FormatBox />
           <Content />
         </main>
-        <StoryPane />
+        <Story />
         <Help />
       </div>
       <DropAnywhere />
       <Duplicates />
     </>
   );
+}
+
+function Story() {
+  const shown = usePart(storyPane, story.value.client !== null);
+  return shown && <shown.StoryPane />;
 }
 
 /** Whether a pane stands at the right of the page. */

@@ -16,6 +16,7 @@ import { count, plural, share } from "../format/number";
 import { visible } from "../format/text";
 import { rangeText } from "../format/time";
 import type { Report } from "../generated/Report";
+import { isLive, LiveNow } from "../live/LiveNow";
 import { shareCounted } from "../state/rows";
 import { hasFilter } from "../state/state";
 import { blocks, question, state } from "../state/store";
@@ -98,7 +99,9 @@ function labelOf({ histogram, kinds }: Drawing): string {
 }
 
 function SoFar() {
-  const part = shareCounted(state.value.view?.sources ?? []);
+  const { view } = state.value;
+  if (view && isLive(view)) return <LiveNow />;
+  const part = shareCounted(view?.sources ?? []);
   return (
     <span class="tag live">{part === null ? "so far" : `so far, ${share(part, 1)} read`}</span>
   );

@@ -10,21 +10,24 @@ import { windowText } from "../format/window";
 import type { Report } from "../generated/Report";
 import type { View } from "../generated/View";
 import type { Window } from "../generated/Window";
-import { LinesPanel } from "../lines/LinesPanel";
 import { RulesPanel } from "../rules/RulesPanel";
 import { afterFrame } from "../state/frame";
 import { isUnparsed } from "../state/screen";
 import { awaiting, stale } from "../state/store";
 import type { Tab } from "../state/tab";
 import { ChartPanel } from "./ChartPanel";
+import { FailedFiles } from "./FailedFiles";
 import { KindSwitch } from "./KindSwitch";
 import { Progress } from "./Progress";
+import { partOf, usePart } from "./part";
 import { Samples } from "./Samples";
 import { shownTab, Tabs, tabId } from "./Tabs";
 import { TopList, valuesOfReport } from "./TopList";
 import { Totals } from "./Totals";
 import { useHeldHeight } from "./useHeldHeight";
 import { WORK } from "./work";
+
+const linesPanel = partOf(() => import("../lines/LinesPanel"));
 
 /** Everything about the records of a session. */
 export function Dashboard({ view }: { view: View }) {
@@ -70,6 +73,7 @@ export function Dashboard({ view }: { view: View }) {
         {...(isUnparsed.value ? {} : { role: "tabpanel", "aria-labelledby": tabId(tab) })}
       >
         {isUnparsed.value && <Progress />}
+        <FailedFiles />
         <Notes notes={view.notes} />
         {view.window && <WindowNote window={view.window} report={report} />}
         {samplesShown && <Samples view={view} />}
@@ -86,7 +90,7 @@ function Work({ tab, view }: { tab: Tab; view: View }) {
     case "overview":
       return <Families view={view} />;
     case "lines":
-      return <LinesPanel />;
+      return <Lines />;
     case "clients":
       return <TopList field="client" values={valuesOfReport(report, "client")} report={report} />;
     case "rules":
@@ -94,6 +98,11 @@ function Work({ tab, view }: { tab: Tab; view: View }) {
     case "blocks":
       return <BlocksPanel />;
   }
+}
+
+function Lines() {
+  const shown = usePart(linesPanel);
+  return shown && <shown.LinesPanel />;
 }
 
 /** Numbers that wait for an answer are faint after this time; a quick answer does not flicker. */

@@ -1,4 +1,4 @@
-import { type Part, parts, TAB_ESCAPE, visible, withEdges } from "../format/text";
+import { type Part, parts, TAB_ESCAPE, TEXT_MAX, visible, withEdges } from "../format/text";
 import { EMPTY_VALUE } from "../generated/words";
 
 interface Props {
@@ -26,10 +26,26 @@ export function logParts(value: string) {
   return parts(value).map(part);
 }
 
-/** The same for a whole line, in which tabs are columns. */
+/** The same for a whole line, in which tabs are columns. Escapes have what they stand for. */
 export function lineParts(value: string) {
-  const partOfLine = (one: Part) => (one.isEscape && one.text === TAB_ESCAPE ? tab() : part(one));
-  return parts(value).map(partOfLine);
+  const all = parts(value);
+  let at = 0;
+  return all.map((one, index) => {
+    const isRest = value.length > TEXT_MAX && index === all.length - 1;
+    const character = String.fromCodePoint(value.codePointAt(at) ?? 0);
+    const raw = isRest ? value.slice(at) : one.isEscape ? character : one.text;
+    at += raw.length;
+    if (!one.isEscape) return one.text;
+    return one.text === TAB_ESCAPE ? tab() : rawPart(one.text, raw);
+  });
+}
+
+function rawPart(text: string, raw: string) {
+  return (
+    <span class="escape" data-raw={raw}>
+      {text}
+    </span>
+  );
 }
 
 function tab() {

@@ -1,6 +1,7 @@
 /** Parts of the page that are loaded when they are needed first. */
 
 import { type ReadonlySignal, signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { dispatch } from "../state/store";
 
 /** A part of the page. */
@@ -30,4 +31,12 @@ export function partOf<T>(fetch: () => Promise<T>): Part<T> {
       });
   };
   return { loaded, load };
+}
+
+/** Loads a part as soon as it is needed; returns it once it is there and needed. */
+export function usePart<T>({ loaded, load }: Part<T>, isNeeded = true): T | null {
+  useEffect(() => {
+    if (isNeeded) load();
+  });
+  return isNeeded ? loaded.value : null;
 }

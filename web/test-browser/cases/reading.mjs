@@ -81,6 +81,10 @@ export function reading(define, { browserName }) {
       }));
       assert.equal(row.state, "failed");
       assert.match(row.text, /at byte [\d,]+/);
+      // It is said beside the numbers that lack the rest.
+      const said = await page.waitForSelector(byId("failed-file"), { visible: true });
+      const told = await said.evaluate((one) => one.textContent);
+      assert.match(told, /^cut\.log\.gz .*at byte [\d,]+/);
       const requests = await page.$eval(byId("total-requests"), (one) => Number(one.dataset.value));
       assert.ok(requests > 100 && requests < 2000, `${requests} requests`);
     },

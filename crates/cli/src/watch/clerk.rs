@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use weir_ingest::DataSet;
 use weir_query::{
     Evaluator, LineFinder, NoLines, ParsedQuery, RuleAnswer, RuleOptions, RuleQueryError,
-    SourceLines, blocks, log_zone, replay_rules,
+    SourceLines, WantedLines, blocks, log_zone, replay_rules,
 };
 use weir_rules::Rule;
 use weir_server::add_line_texts;
@@ -78,8 +78,8 @@ impl Clerk {
                 Ok(Some(Content::Story(Story { condition, report, blocks })))
             }
             About::Lines { from, count, .. } => {
-                let part = (*from, *count);
-                let found = self.finder.find(&self.data, &query, part, self.jobs, is_abandoned);
+                let wanted = WantedLines { from: *from, count: *count, ..WantedLines::default() };
+                let found = self.finder.find(&self.data, &query, wanted, self.jobs, is_abandoned);
                 let Some(mut lines) = found.map_err(|error| error.to_string())? else {
                     return Ok(None);
                 };

@@ -311,6 +311,21 @@ impl Segment {
         }
     }
 
+    /// Calls `visit` with the row and the time of every selected record, as
+    /// [`Self::for_each_time_ns`].
+    pub fn for_each_time_ns_of(&self, rows: &Selection, mut visit: impl FnMut(usize, Option<i64>)) {
+        let Some(times) = self.times() else { return rows.for_each(|row| visit(row, None)) };
+        let mut number = 0;
+        times.instants().for_each(rows, |time| {
+            let row = match rows {
+                Selection::All(_) => number,
+                Selection::Rows(rows) => rows[number] as usize,
+            };
+            number += 1;
+            visit(row, time.map(Times::decode_instant));
+        });
+    }
+
     /// Returns whether a record has no time.
     ///
     /// False for a segment without records.

@@ -89,6 +89,11 @@ impl RecordFields {
         &self.extra_fields
     }
 
+    /// Returns whether the values of an extra field do not stand in lines, but follow from them.
+    pub fn is_derived(&self, extra_field: &str) -> bool {
+        self.extra_fields[self.logged..].iter().any(|name| name == extra_field)
+    }
+
     /// Returns whether a value `-` of an extra field is a value. In most formats, and in the known
     /// fields of all of them, it means that there is none.
     pub fn has_literal_dash(&self, extra_field: &str) -> bool {

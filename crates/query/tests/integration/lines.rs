@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use weir_core::BlockLimits;
 use weir_demo::Traffic;
 use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
-use weir_query::{LineFinder, ParsedQuery};
-use weir_view::{LinesAnswer, Query};
+use weir_query::{LineFinder, ParsedQuery, WantedLines};
+use weir_view::{LineOrder, LineStart, LinesAnswer, Query};
 
 use crate::parsed;
 
@@ -68,7 +68,17 @@ fn find(
     (from, count): (u64, usize),
     jobs: usize,
 ) -> LinesAnswer {
-    let found = finder.find(data, &query(filter), (from, count), jobs, &GO_ON);
+    find_wanted(finder, data, filter, WantedLines { from, count, ..WantedLines::default() }, jobs)
+}
+
+fn find_wanted(
+    finder: &mut LineFinder,
+    data: &Arc<DataSet>,
+    filter: &str,
+    wanted: WantedLines,
+    jobs: usize,
+) -> LinesAnswer {
+    let found = finder.find(data, &query(filter), wanted, jobs, &GO_ON);
     found.expect("a valid query").expect("it is not abandoned")
 }
 
@@ -113,7 +123,13 @@ fn every_part_is_that_of_a_search() {
     let all = find(&mut finder, &data, "", (u64::MAX, usize::MAX), 1);
     assert_eq!((all.total as usize, all.lines.len()), (expected[0].len(), 0));
     assert_eq!(all.source_numbers, [0, 1, 3]);
-    let none = finder.find(&data, &query("status=200"), (0, 1), 1, &AtomicBool::new(true));
+    let none = finder.find(
+        &data,
+        &query("status=200"),
+        WantedLines { count: 1, ..WantedLines::default() },
+        1,
+        &AtomicBool::new(true),
+    );
     assert_eq!(none, Ok(None));
 }
 
@@ -175,4 +191,168 @@ fn lines_that_are_new_are_found_and_removed_ones_are_not() {
     let expected = naive(&[b"", &two], FILTERS[1].1);
     assert_eq!(places(&answer), expected);
     pipeline.finish();
+}
+
+/// A line of a log in the format `$msec $status $uri`, or `$status $uri` if `time` is `None`.
+fn timed(time: Option<i64>, status: u64) -> String {
+    let time = time.map_or_else(String::new, |time| format!("{time}.000 "));
+    format!("{time}{status} /\n")
+}
+
+/// Logs whose times are those of the functions, as the tests of the order by time take them.
+fn logs_of(times: &[&dyn Fn(u64) -> Option<i64>], lines: u64) -> Vec<String> {
+    let log = |time: &&dyn Fn(u64) -> Option<i64>| {
+        (0..lines).map(|number| timed(time(number), 200 + number % 3)).collect()
+    };
+    times.iter().map(log).collect()
+}
+
+fn start_timed(logs: &[String]) -> Arc<DataSet> {
+    let options =
+        PipelineOptions { limits: LIMITS, ..PipelineOptions::new(2, Retention::Segments) };
+    let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
+    let pipeline = Pipeline::start(&options, data.clone());
+    for log in logs {
+        let has_time = log.lines().next().is_some_and(|line| line.split(' ').count() == 3);
+        let definition = if has_time { "$msec $status $uri" } else { "$status $uri" };
+        let format = Arc::new(weir_core::Format::parse(definition).expect("a format"));
+        let mut source = pipeline.source("a", None, FormatChoice::Forced(format));
+        source.write_all(log.as_bytes()).expect("there is memory");
+        source.finish(SourceEnd::Done).expect("there is memory");
+    }
+    pipeline.finish();
+    data
+}
+
+/// The places of the lines with a status, sorted by time, source and offset.
+fn naive_by_time(logs: &[String], status: Option<&str>) -> Vec<(u32, u64)> {
+    let mut all = Vec::new();
+    for (source, log) in (0_u32..).zip(logs) {
+        let mut offset = 0;
+        for line in log.split_inclusive('\n') {
+            let words: Vec<&str> = line.split(' ').collect();
+            let time = (words.len() == 3).then(|| words[0].parse::<f64>().expect("a time") as i64);
+            if status.is_none_or(|status| words[words.len() - 2] == status) {
+                all.push((time, source, offset));
+            }
+            offset += line.len() as u64;
+        }
+    }
+    all.sort_unstable();
+    all.into_iter().map(|(_, source, offset)| (source, offset)).collect()
+}
+
+#[test]
+fn lines_by_time_are_those_of_a_sort() {
+    const LINES: u64 = 2_000;
+    let cases: [&[&dyn Fn(u64) -> Option<i64>]; 5] = [
+        // Two logs that alternate, and one that is not in the order of its times.
+        &[
+            &|number| Some(1_700_000_000 + 2 * number as i64),
+            &|number| Some(1_700_000_001 + 2 * number as i64),
+            &|number| Some(1_700_000_000 + (number * 7_919 % 4_001) as i64),
+        ],
+        // Many lines at one moment.
+        &[&|number| Some(1_700_000_000 + (number / 1_500) as i64), &|_| Some(1_700_000_000)],
+        // Lines without a time between others.
+        &[&|number| Some(1_700_000_000 + number as i64), &|_| None, &|_| Some(1_700_000_003)],
+        // All times that there are, so that most spans are empty.
+        &[&|number| Some(if number % 2 == 0 { 1 } else { 9_000_000_000 + number as i64 })],
+        &[&|_| None],
+    ];
+    for (number, times) in cases.iter().enumerate() {
+        let logs = logs_of(times, LINES);
+        let data = start_timed(&logs);
+        let finder = RefCell::new(LineFinder::default());
+        let parts = (0..6_500_u64, 0..300_usize, 1..3_usize, any::<bool>(), any::<bool>());
+        proptest!(ProptestConfig::with_cases(60), |((from, count, jobs, newest, filtered) in parts)| {
+            let (order, filter, status) = (
+                if newest { LineOrder::Newest } else { LineOrder::Oldest },
+                if filtered { "status=201" } else { "" },
+                filtered.then_some("201"),
+            );
+            let mut expected = naive_by_time(&logs, status);
+            if newest {
+                expected.reverse();
+            }
+            let wanted = WantedLines { from, count, order, ..WantedLines::default() };
+            let answer = find_wanted(&mut finder.borrow_mut(), &data, filter, wanted, jobs);
+            prop_assert_eq!((answer.total, answer.from), (expected.len() as u64, from));
+            let wanted: Vec<_> = expected.iter().skip(from as usize).take(count).copied().collect();
+            prop_assert_eq!(places(&answer), wanted, "case {}", number);
+            // The same lines are found by the line in their middle.
+            let Some((source, offset)) = expected.get(from as usize + count / 2).copied() else {
+                return Ok(());
+            };
+            let around = Some(LineStart { source, offset });
+            let wanted = WantedLines { count, order, around, ..WantedLines::default() };
+            let found = find_wanted(&mut finder.borrow_mut(), &data, filter, wanted, jobs);
+            prop_assert_eq!(found.from, from);
+            prop_assert_eq!(places(&found), places(&answer), "around {}", number);
+        });
+    }
+}
+
+#[test]
+fn a_moment_with_more_lines_than_are_sorted_is_counted_off() {
+    const LINES: u64 = 70_000;
+    let one = |number: u64| Some(if number == 0 { 1_600_000_000 } else { 1_700_000_000 });
+    let other = |number: u64| Some(1_700_000_000 + (number / 60_000) as i64);
+    let logs = logs_of(&[&one, &other], LINES);
+    let data = start_timed(&logs);
+    let expected = naive_by_time(&logs, None);
+    let mut finder = LineFinder::default();
+    for from in [0, 1, 69_990, 70_005, 129_995, 139_990] {
+        let (count, order) = (20, LineOrder::Oldest);
+        let wanted = WantedLines { from, count, order, ..WantedLines::default() };
+        let answer = find_wanted(&mut finder, &data, "", wanted, 2);
+        let wanted: Vec<_> = expected.iter().skip(from as usize).take(count).copied().collect();
+        assert_eq!(places(&answer), wanted, "from {from}");
+    }
+}
+
+#[test]
+fn lines_around_a_line_are_those_of_its_source() {
+    let logs = logs_of(&[&|number| Some(number as i64), &|number| Some(number as i64)], 500);
+    let data = start_timed(&logs);
+    let mut finder = LineFinder::default();
+    let all = find(&mut finder, &data, "", (0, usize::MAX), 1);
+    for at in [0, 3, 499, 500, 731, 999] {
+        let start = LineStart { source: all.lines[at].source, offset: all.lines[at].offset };
+        let wanted = WantedLines { count: 11, around: Some(start), ..WantedLines::default() };
+        let answer = find_wanted(&mut finder, &data, "", wanted, 1);
+        let first = if at < 500 { at.saturating_sub(5) } else { at.saturating_sub(5).max(500) };
+        let last = (first + 11).min(if at < 500 { 500 } else { 1_000 });
+        assert_eq!(answer.from, first as u64, "around line {at}");
+        assert_eq!(places(&answer), places(&all)[first..last], "around line {at}");
+    }
+    // A line that the filter leaves out has neighbours as well.
+    let start = LineStart { source: 1, offset: all.lines[700].offset };
+    let wanted = WantedLines { count: 2, around: Some(start), ..WantedLines::default() };
+    let answer = find_wanted(&mut finder, &data, "status!=200,201,202", wanted, 1);
+    assert_eq!((answer.total, answer.lines.len()), (0, 0));
+    let answer = find_wanted(&mut finder, &data, "status=201", wanted, 1);
+    assert!(
+        answer.lines.iter().all(|line| line.source == 1 && line.status.as_deref() == Some("201"))
+    );
+    assert_eq!(answer.lines.len(), 2);
+    let gone = LineStart { source: 7, offset: 0 };
+    let wanted = WantedLines { count: 2, around: Some(gone), ..WantedLines::default() };
+    assert_eq!(find_wanted(&mut finder, &data, "", wanted, 1).lines, []);
+}
+
+#[test]
+fn a_line_has_all_fields_if_they_are_wanted() {
+    let data = start_timed(&[timed(Some(1_700_000_000), 404), timed(None, 200)]);
+    let mut finder = LineFinder::default();
+    let wanted = WantedLines { count: 5, has_fields: true, ..WantedLines::default() };
+    let answer = find_wanted(&mut finder, &data, "", wanted, 1);
+    let fields = |at: usize| -> Vec<(&str, &str)> {
+        answer.lines[at].fields.iter().map(|it| (it.name.as_str(), it.value.as_str())).collect()
+    };
+    let time = ("time", "2023-11-14T22:13:20Z");
+    assert_eq!(fields(0), [time, ("path", "/"), ("status", "404")]);
+    assert_eq!(fields(1), [("path", "/"), ("status", "200")], "it has no time");
+    let answer = find(&mut finder, &data, "", (0, 5), 1);
+    assert!(answer.lines.iter().all(|line| line.fields.is_empty()), "they are not wanted");
 }

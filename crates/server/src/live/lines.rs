@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use weir_ingest::DataSet;
-use weir_query::{LineFinder, ParsedQuery, WrittenQuery};
+use weir_query::{LineFinder, ParsedQuery, WantedLines, WrittenQuery};
 use weir_sync::Lock;
 use weir_view::LiveReply;
 
@@ -18,24 +18,27 @@ use crate::turns::Effort;
 /// The maximum number of lines in one answer: several screens.
 const LINES_MAX: usize = 500;
 
+/// The maximum number of lines with all of their fields: a log may have hundreds.
+const DETAILS_MAX: usize = 10;
+
 /// A question about some of the lines of a selection.
 pub(super) struct LinesQuestion {
     query: ParsedQuery,
-    from: u64,
-    count: usize,
+    wanted: WantedLines,
     finder: Arc<Lock<LineFinder>>,
 }
 
 impl LinesQuestion {
     pub(super) fn check(
         query: WrittenQuery,
-        from: u64,
-        count: u32,
+        wanted: WantedLines,
         finder: Arc<Lock<LineFinder>>,
         data: &DataSet,
     ) -> Result<Self, Refusal> {
         let query = answer::check(&query, data)?;
-        Ok(Self { query, from, count: (count as usize).min(LINES_MAX), finder })
+        let most = if wanted.has_fields { DETAILS_MAX } else { LINES_MAX };
+        let wanted = WantedLines { count: wanted.count.min(most), ..wanted };
+        Ok(Self { query, wanted, finder })
     }
 }
 
@@ -55,8 +58,7 @@ impl Question for LinesQuestion {
         should_stop: &AtomicBool,
     ) -> Result<Option<LiveReply>, Refusal> {
         let mut finder = self.finder.lock();
-        let range = (self.from, self.count);
-        let found = finder.find(data, &self.query, range, session.jobs(), should_stop)?;
+        let found = finder.find(data, &self.query, self.wanted, session.jobs(), should_stop)?;
         let Some(mut answer) = found else { return Ok(None) };
         add_line_texts(&mut answer, data, &|number| file_of(session, number));
         let answer = Some(Box::new(answer));

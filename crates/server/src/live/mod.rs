@@ -44,7 +44,7 @@ const QUERY_BYTES_MAX: usize = 64 << 10;
 const PANELS_MAX: usize = 8;
 
 /// The number of line panels of a connection. Each keeps one bit per record.
-const LINE_PANELS_MAX: usize = 5;
+const LINE_PANELS_MAX: usize = 6;
 
 /// The number of lists of a connection.
 const LISTS_MAX: usize = 8;

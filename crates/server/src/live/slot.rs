@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use weir_ingest::{DataSet, SourceProgress};
 use weir_net::websocket::{SocketWriter, UpgradedStream};
-use weir_query::{LineFinder, ListPart, WrittenQuery};
+use weir_query::{LineFinder, ListPart, WantedLines, WrittenQuery};
 use weir_sync::Lock;
 use weir_view::{LinesNeeded, LiveReply, LiveRequest, NeededFile};
 
@@ -235,8 +235,10 @@ fn check(
 ) -> Result<Option<Box<dyn Question>>, super::question::Refused> {
     Ok(match request {
         LiveRequest::Count { .. } => Some(Box::new(CountQuestion::check(query, data)?)),
-        LiveRequest::Lines { from, count, .. } => {
-            Some(Box::new(LinesQuestion::check(query, *from, *count, finder.clone(), data)?))
+        LiveRequest::Lines { from, count, order, around, fields, .. } => {
+            let (from, count, has_fields) = (*from, *count as usize, *fields);
+            let wanted = WantedLines { from, count, order: *order, around: *around, has_fields };
+            Some(Box::new(LinesQuestion::check(query, wanted, finder.clone(), data)?))
         }
         LiveRequest::List { from, search, .. } => {
             let part = ListPart { from: *from as usize, search: search.clone() };
