@@ -152,6 +152,38 @@ fn several_tables_and_logs_are_one_report() {
 }
 
 #[test]
+fn tables_of_other_columns_are_read_by_their_own() {
+    let folder = Folder::new();
+    let requests: String = (0..5_000)
+        .map(|number| {
+            let (time, path) = ("17/Dec/2025:09:03:00 +0000", format!("GET /{number} HTTP/1.1"));
+            line("192.0.2.1", time, &path, 200 + number % 2 * 204, "curl")
+        })
+        .collect();
+    let log = folder.file("a.log", requests.as_bytes());
+    let large = folder.path("large.parquet");
+    let exported = run(["export", "--output", text(&large), text(&log)]);
+    assert_eq!(exported.code, 0, "{}", exported.stderr);
+    let small = Path::new(FILES).join("duckdb.parquet");
+    // Which of the formats a thread meets first depends on chance.
+    for tables in [[&small, &large], [&large, &small]].repeat(5) {
+        let (report, _) = report(&["-j", "2", text(tables[0]), text(tables[1])]);
+        let counts: Vec<_> = report["top"]["status"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|entry| (entry["value"].clone(), entry["count"].clone()))
+            .collect();
+        // The small one has 67, 67 and 66 rows of each status.
+        let expected = [("200", 2_567), ("404", 2_567), ("500", 66)];
+        let expected: Vec<_> = expected.map(|(value, count)| (value.into(), count.into())).into();
+        assert_eq!(counts, expected);
+        assert_eq!(report["errors"], 2_633);
+        assert_eq!(report["time"]["first"], "2025-12-17T09:03:00Z");
+    }
+}
+
+#[test]
 fn records_are_printed_as_objects() {
     let table = Path::new(FILES).join("duckdb.parquet");
     let run = run(["grep", "--json", "--where", "status=404 and note!=(none)", text(&table)]);

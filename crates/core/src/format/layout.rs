@@ -102,7 +102,15 @@ impl RecordLayout {
     pub fn format(&self) -> Format {
         let program = Program::Packed(self.program.clone());
         let (fields, extra) = (self.fields.clone(), self.extra_fields.clone());
-        Format::new("packed records", fields, extra, program).with_name(&self.name)
+        Format::new(&self.definition(), fields, extra, program).with_name(&self.name)
+    }
+
+    /// What is packed, and how: formats with the same definition read records alike.
+    fn definition(&self) -> String {
+        let names = self.fields.iter().map(|field| field.name().to_owned());
+        let extra = self.extra_fields.iter().map(|name| format!("{name:?}"));
+        let names: Vec<String> = names.chain(extra).collect();
+        format!("packed records ({}): {}", self.program.summary(), names.join(", "))
     }
 
     /// [`Self::pack`], unless the record has more than so many bytes of text. Returns false then, and

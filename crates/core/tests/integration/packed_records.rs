@@ -26,6 +26,33 @@ fn layout() -> RecordLayout {
     RecordLayout::new("TEST", fields, vec!["backend".to_owned()])
 }
 
+#[test]
+fn layouts_are_the_same_only_if_they_read_alike() {
+    let fields = || vec![Field::Client, Field::Status];
+    let of_table = |fields, columns: &[&str], kind, is_arrival| {
+        let columns = columns.iter().map(|name| (*name).to_owned()).collect();
+        RecordLayout::of_table("TEST", fields, columns, kind, is_arrival).format()
+    };
+    let request = RecordKind::Request;
+    let formats = [
+        of_table(fields(), &[], request, false),
+        of_table(vec![Field::Client], &[], request, false),
+        of_table(fields(), &["a"], request, false),
+        of_table(fields(), &["b"], request, false),
+        of_table(fields(), &["a", "b"], request, false),
+        of_table(fields(), &["a, b"], request, false),
+        of_table(fields(), &[], RecordKind::FirewallEvent, false),
+        of_table(fields(), &[], request, true),
+        RecordLayout::new("TEST", fields(), Vec::new()).format(),
+    ];
+    for (index, one) in formats.iter().enumerate() {
+        for (other_index, other) in formats.iter().enumerate() {
+            assert_eq!(one.is_same_as(other), index == other_index, "{index}, {other_index}");
+        }
+    }
+    assert!(of_table(fields(), &["a"], request, false).is_same_as(&formats[2]));
+}
+
 fn pack(layout: &RecordLayout, records: &[Fields]) -> Vec<u8> {
     let mut packed = Vec::new();
     for fields in records {

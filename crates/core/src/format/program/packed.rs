@@ -9,8 +9,8 @@
 //!
 //! All numbers are little-endian. The request target stands in place of the path and the query, so
 //! that a block's reader splits each distinct one once; not so for the rows of tables, which have them
-//! apart. Packed records are never stored and never
-//! leave the process, so the form may change with each version.
+//! apart. Packed records are never stored and never leave the process, so the form may change with each
+//! version.
 
 use super::mismatch::{Mismatch, Reason};
 use crate::field::Field;
@@ -85,6 +85,13 @@ impl PackedProgram {
             has_arrival_times: true,
             has_literal_dashes: false,
         }
+    }
+
+    /// What distinguishes programs of the same fields.
+    pub(in crate::format) fn summary(&self) -> String {
+        let times = if self.has_arrival_times { "arrival" } else { "end" };
+        let target = if self.has_literal_dashes { "path and query" } else { "target" };
+        format!("{:?}, times of {times}, {target}", self.kind)
     }
 
     /// Whether path and query are there, as one target.
