@@ -26,12 +26,22 @@ impl TableError {
 
     /// The same error, of a column.
     pub(crate) fn of_column(self, name: &str) -> Self {
+        let name = quoted(name);
         match self {
-            Self::Damaged(what) => Self::Damaged(format!("{what}, in the column `{name}`")),
-            Self::Refused(sentence) => Self::Refused(format!("the column `{name}` {sentence}")),
+            Self::Damaged(what) => Self::Damaged(format!("{what}, in the column {name}")),
+            Self::Refused(sentence) => Self::Refused(format!("the column {name} {sentence}")),
             Self::Io(error) => Self::Io(error),
         }
     }
+}
+
+/// The name of a column in a sentence. Characters that would break the line are escaped.
+pub(crate) fn quoted(name: &str) -> String {
+    let escaped = |character: char| match character.is_control() {
+        true => character.escape_default().to_string(),
+        false => character.to_string(),
+    };
+    format!("`{}`", name.chars().map(escaped).collect::<String>())
 }
 
 impl fmt::Display for TableError {

@@ -2,7 +2,7 @@
 
 use weir_core::{ColumnKind, Field, Unit};
 
-use crate::error::TableError;
+use crate::error::{TableError, quoted};
 use crate::footer::{ColumnType, Meaning, Physical, TimeUnit};
 
 /// What a column becomes in a record.
@@ -83,7 +83,7 @@ impl Roles {
             }
         }
         if roles.fields.is_empty() {
-            let names = columns.iter().take(8).map(|column| format!("`{}`", column.name));
+            let names = columns.iter().take(8).map(|column| quoted(&column.name));
             let names: Vec<String> = names.collect();
             return Err(TableError::refused(format_args!(
                 "is a Parquet file, but none of its columns has the name of a field, such as time, \
@@ -105,7 +105,7 @@ impl Roles {
     /// What is left out, as sentences, if something is. So many columns are not among these because
     /// they have columns or lists in them.
     pub(crate) fn note(&self, nested: usize) -> Option<String> {
-        let shown = self.left_out.iter().take(NAMED_MAX).map(|name| format!("`{name}`"));
+        let shown = self.left_out.iter().take(NAMED_MAX).map(|name| quoted(name));
         let shown = shown.collect::<Vec<_>>().join(", ");
         let more = self.left_out.len().saturating_sub(NAMED_MAX) + nested;
         let mut sentences = Vec::new();

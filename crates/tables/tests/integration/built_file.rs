@@ -65,8 +65,9 @@ pub(crate) fn varint(mut number: u128) -> Vec<u8> {
     bytes
 }
 
-/// The physical type of texts.
+/// The physical types of texts, and of times that are no field of their own.
 pub(crate) const TEXT: u64 = 6;
+pub(crate) const OLD_TIME: u64 = 3;
 
 pub(crate) const PLAIN: u64 = 0;
 pub(crate) const DELTA_LENGTHS: u64 = 6;
@@ -112,6 +113,7 @@ impl BuiltPage {
 #[derive(Debug, Clone)]
 pub(crate) struct BuiltColumn {
     pub(crate) name: String,
+    pub(crate) physical: u64,
     pub(crate) is_optional: bool,
     pub(crate) codec: u64,
     pub(crate) pages: Vec<BuiltPage>,
@@ -121,11 +123,12 @@ pub(crate) struct BuiltColumn {
 
 impl BuiltColumn {
     pub(crate) fn of_texts(name: &str, pages: Vec<BuiltPage>) -> Self {
-        Self { name: name.to_owned(), is_optional: false, codec: 0, pages, hole: 0 }
+        Self { name: name.to_owned(), physical: TEXT, is_optional: false, codec: 0, pages, hole: 0 }
     }
 
     fn element(&self) -> Vec<u8> {
-        let element = Structure::default().integer(1, TEXT).integer(3, self.is_optional.into());
+        let element =
+            Structure::default().integer(1, self.physical).integer(3, self.is_optional.into());
         element.text(4, self.name.as_bytes()).end()
     }
 }

@@ -2,7 +2,7 @@
 
 use weir_core::Field;
 
-use super::built_file::{BuiltColumn, BuiltPage, file_of, plain_texts};
+use super::built_file::{BuiltColumn, BuiltPage, OLD_TIME, file_of, plain_texts};
 use super::rows::read_from;
 
 fn column(name: &str, text: &str) -> BuiltColumn {
@@ -17,6 +17,7 @@ fn fields_have_their_place_after_many_other_columns() {
     columns.push(column("client", "192.0.2.7"));
     columns.push(column("status", "404"));
     columns.push(column("client", "192.0.2.8"));
+    columns.push(BuiltColumn { physical: OLD_TIME, ..column("user\n\x1b[1m", "8 bytes.") });
     let (rows, note, result) = read_from(file_of(&columns, 1));
     result.expect("a table");
     let [row] = &rows[..] else { panic!("{} rows", rows.len()) };
@@ -28,7 +29,7 @@ fn fields_have_their_place_after_many_other_columns() {
         note.as_deref(),
         Some(
             "these columns are left out, because no field has their type, or another column is that \
-             field: `client`; of the columns that have no field's name, the first 256 are read, and \
+             field: `client`, `user\\n\\u{1b}[1m`; of the columns that have no field's name, the first 256 are read, and \
              44 more are left out"
         )
     );
