@@ -69,9 +69,8 @@ impl AddressMask {
         let mut hidden: Option<Vec<u8>> = None;
         let mut done = 0;
         for (start, end) in runs::runs(text) {
-            let beside = (start.checked_sub(1).map(|at| text[at]), text.get(end).copied());
-            let is_glued = <[_; 2]>::from(beside).iter().flatten().any(u8::is_ascii_alphanumeric);
-            let Some(run) = runs::without_last_bits(&text[start..end], is_glued, self) else {
+            let beside = runs::Beside::of(text, (start, end));
+            let Some(run) = runs::without_last_bits(&text[start..end], beside, self) else {
                 continue;
             };
             let hidden = hidden.get_or_insert_default();

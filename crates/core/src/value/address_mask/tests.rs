@@ -72,6 +72,10 @@ fn addresses_are_found_wherever_they_stand() {
         ("%10.0.0.1 %20.10.0.0.1", "%10.0.0.0 %20.10.0.0.0"),
         ("%10%2E0.0.1", "%10.0.0.0"),
         ("[2001:db8::7%25eth0]", "[2001:db8::%25eth0]"),
+        ("x2001:db8:1:2:3:4:192.0.2.77", "x2001:db8:1:2:::192.0.2.0"),
+        ("0192.0.2.77 192.0.2.0077", "192.0.2.0 192.0.2.0"),
+        ("at 10:00:00.192.0.2.77", "at 10:00:00.192.0.2.0"),
+        ("zaa:bb:cc:dd:ee:0f:192.0.2.77", "zaa:bb:cc:dd:ee:0f:192.0.2.0"),
     ] {
         assert_eq!(hidden(text), expected, "{text}");
     }
@@ -87,6 +91,12 @@ fn addresses_are_found_wherever_they_stand() {
         "Chrome/120.0.6099.109",
         "Cache::Base",
         "Crypt::Beef::Dead",
+        "MIME::Base64::decode",
+        "Digest::SHA1::base64",
+        "Foo::Bar2::baz",
+        "at 10:00:00::x",
+        "snmp:1.3.6.1.2",
+        "10:00:00.1.2.3.4.5",
         "a::b::c",
         "aa:bb:cc:dd:ee:ff",
         "2025:09:03:01",
