@@ -39,7 +39,18 @@ fn ticks(pid: u32) -> u64 {
         .sum()
 }
 
-/// Waits until a process waits for its input or output.
+/// Whether all threads of a process wait. One that waits for a processor does not: it could run.
+fn all_wait(pid: u32) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).expect("it runs");
+    threads.filter_map(Result::ok).all(|thread| {
+        let stat = std::fs::read_to_string(thread.path().join("stat"));
+        // A thread that has ended since is no thread.
+        stat.map_or(true, |stat| stat.rsplit_once(") ").is_some_and(|(_, it)| it.starts_with('S')))
+    })
+}
+
+/// Waits until a process waits for its input or output: none of its threads can run, or has run since
+/// the last look.
 #[track_caller]
 fn wait_until_it_rests(pid: u32) {
     let start = Instant::now();
@@ -49,7 +60,7 @@ fn wait_until_it_rests(pid: u32) {
         assert!(start.elapsed() < TIMEOUT, "it goes on");
         std::thread::sleep(PAUSE);
         let now = ticks(pid);
-        rests = if now == before { rests + 1 } else { 0 };
+        rests = if now == before && all_wait(pid) { rests + 1 } else { 0 };
         before = now;
     }
 }
