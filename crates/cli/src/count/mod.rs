@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &CountArguments) -> Result<Exit, Failure> {
     let zone = arguments.logs.zone()?;
     let conditions = Conditions::parse(&arguments.logs, zone.as_ref(), &mut inputs, &format)?;
     let names = arguments.by.iter().map(String::as_str).chain(conditions.field_names());
-    let format = arguments.logs.deriving(format, names, zone.as_ref())?;
+    let format = arguments.logs.derived().deriving(format, names, zone.as_ref())?;
     say_all(&complaints);
     let mut has_failed = !complaints.is_empty();
     let threads = arguments.logs.threads();

@@ -54,7 +54,7 @@ impl Request {
         let query = query.within(arguments.logs.period.period(&now, &own_zone)?);
         let names = written.field_names();
         let names = names.iter().chain(&arguments.columns).map(String::as_str);
-        let choice = arguments.logs.deriving(choice.clone(), names, zone.as_ref())?;
+        let choice = arguments.logs.derived().deriving(choice.clone(), names, zone.as_ref())?;
         let logs = LogFields::new(inputs, &choice);
         let (kind, jobs) = (arguments.kind.map(Into::into), arguments.logs.threads());
         let period_option = arguments.logs.period.options().next();

@@ -152,7 +152,7 @@ impl Search {
         let conditions = Conditions::parse(&arguments.logs, zone.as_ref(), inputs, &format)?;
         let shown = arguments.field.iter().chain(&arguments.columns).map(String::as_str);
         let names = shown.chain(conditions.field_names());
-        let format = arguments.logs.deriving(format, names, zone.as_ref())?;
+        let format = arguments.logs.derived().deriving(format, names, zone.as_ref())?;
         let layout = Layout {
             has_names,
             has_member_names: !arguments.no_filename,

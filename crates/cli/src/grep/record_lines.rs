@@ -58,7 +58,7 @@ impl Search {
         let RecordLines { logs, kind, format, is_terminal } = records;
         let zone = logs.zone()?;
         let conditions = Conditions::parse(logs, zone.as_ref(), inputs, &format)?;
-        let format = logs.deriving(format, conditions.field_names(), zone.as_ref())?;
+        let format = logs.derived().deriving(format, conditions.field_names(), zone.as_ref())?;
         let layout = Layout {
             has_names: false,
             has_member_names: false,

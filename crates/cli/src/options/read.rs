@@ -4,7 +4,7 @@ use clap::Args;
 use weir_core::Zone;
 use weir_ingest::{FormatChoice, PipelineOptions, Retention};
 
-use super::{FormatArguments, PageFields, cores, data_bytes_max, parse_zone};
+use super::{DerivedArguments, FormatArguments, PageFields, cores, data_bytes_max, parse_zone};
 use crate::outcome::Failure;
 
 /// How lines are read.
@@ -52,8 +52,8 @@ impl ReadArguments {
     /// If it is not a valid format.
     pub(crate) fn format_choice(&self) -> Result<FormatChoice, Failure> {
         let named = self.fields.iter().map(String::as_str);
-        self.format.derived().check(named.clone())?;
-        self.deriving(self.format.choice()?, named, self.zone()?.as_ref())
+        self.derived().check(named.clone())?;
+        self.derived().deriving(self.format.choice()?, named, self.zone()?.as_ref())
     }
 
     /// The derived fields that questions of the page may name.
@@ -61,28 +61,12 @@ impl ReadArguments {
     /// # Errors
     /// If a definition is not valid.
     pub(crate) fn page_fields(&self) -> Result<PageFields, Failure> {
-        self.format.derived().page_fields(&self.format.choice()?)
+        self.derived().page_fields(&self.format.choice()?)
     }
 
-    /// The choice, whose formats have the derived fields among these names.
-    ///
-    /// # Errors
-    /// If a name or a definition is not valid.
-    pub(crate) fn deriving<'a>(
-        &self,
-        choice: FormatChoice,
-        names: impl IntoIterator<Item = &'a str>,
-        zone: Option<&Zone>,
-    ) -> Result<FormatChoice, Failure> {
-        self.format.derived().deriving(choice, names, zone)
-    }
-
-    /// Tells whether an agent calls itself a robot.
-    ///
-    /// # Errors
-    /// If a list cannot be read.
-    pub(crate) fn declares_robot(&self) -> Result<impl Fn(&[u8]) -> bool + use<>, Failure> {
-        self.format.derived().declares_robot()
+    /// The fields that are derived from others.
+    pub(crate) fn derived(&self) -> &DerivedArguments {
+        self.format.derived()
     }
 
     /// The zone of `--tz`.

@@ -76,7 +76,7 @@ impl ReportRequest {
         let names = written.field_names();
         let groups = written.group().map(|group| &group.fields[..]).unwrap_or_default();
         let names = names.iter().chain(groups).chain([&arguments.stack]);
-        let format = arguments.read.deriving(
+        let format = arguments.read.derived().deriving(
             format.clone(),
             names.map(String::as_str),
             zone_of_parts.as_ref(),

@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &RulesArguments) -> Result<Exit, Failure> {
     let conditions = Conditions::parse(&arguments.logs, zone.as_ref(), &mut inputs, &format)?;
     let texts = places.iter().flat_map(|place| words(place.text()));
     let names = conditions.field_names().chain(texts);
-    let format = arguments.logs.deriving(format, names, zone.as_ref())?;
+    let format = arguments.logs.derived().deriving(format, names, zone.as_ref())?;
     // As in a report, dates and local times of the conditions are in the zone of the log.
     let shown_zone = match (zone, arguments.json || arguments.decisions) {
         (None, false) => Some(zone::of_log(&mut inputs, &format)),

@@ -6,7 +6,9 @@ use clap::Args;
 use weir_core::Zone;
 use weir_ingest::{FormatChoice, Input};
 
-use crate::options::{FormatArguments, PeriodArguments, ReadArguments, cores, parse_zone};
+use crate::options::{
+    DerivedArguments, FormatArguments, PeriodArguments, ReadArguments, cores, parse_zone,
+};
 use crate::outcome::Failure;
 use crate::sources;
 
@@ -64,17 +66,9 @@ impl LogArguments {
         self.format.choice()
     }
 
-    /// The choice, whose formats have the derived fields among these names.
-    ///
-    /// # Errors
-    /// If a name or a definition is not valid.
-    pub(crate) fn deriving<'a>(
-        &self,
-        choice: FormatChoice,
-        names: impl IntoIterator<Item = &'a str>,
-        zone: Option<&Zone>,
-    ) -> Result<FormatChoice, Failure> {
-        self.format.derived().deriving(choice, names, zone)
+    /// The fields that are derived from others.
+    pub(crate) fn derived(&self) -> &DerivedArguments {
+        self.format.derived()
     }
 
     /// The zone of `--tz`.

@@ -78,3 +78,24 @@ impl Fold for () {
 
     fn merge(&mut self, (): &Self) {}
 }
+
+/// Computes nothing if there is no fold. Either all folds over the segments are there, or none is.
+impl<F: Fold> Fold for Option<F> {
+    fn refresh(&mut self, values: &Values) {
+        if let Some(fold) = self {
+            fold.refresh(values);
+        }
+    }
+
+    fn update(&mut self, segment: &Segment) {
+        if let Some(fold) = self {
+            fold.update(segment);
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        if let (Some(fold), Some(other)) = (self, other) {
+            fold.merge(other);
+        }
+    }
+}
