@@ -245,7 +245,9 @@ impl BlockParser {
 
     /// Sums the counts of a block's parts, and takes their samples.
     pub(super) fn counts(parts: &mut [PartRead]) -> BlockCounts {
-        let mut counts = BlockCounts::default();
+        // The first part has the lines in the format of the source.
+        let last_format = parts.first().map(|part| part.format.clone());
+        let mut counts = BlockCounts { last_format, ..BlockCounts::default() };
         for Part { format, value: read, .. } in parts {
             counts.lines += read.lines;
             counts.records += read.records;
@@ -271,11 +273,12 @@ impl BlockParser {
         parts.into_iter().filter_map(resolve).collect()
     }
 
-    /// Packs the columns of a block.
+    /// Packs the columns of a block. Lines without a record, such as a header, make no segment.
     pub(super) fn seal(&mut self, parts: Vec<Part<ResolvedBlock>>) -> Vec<PendingSegment> {
         let _call = mark!("BlockParser::seal").enter();
         let seal = |Part { format_index, value, .. }: Part<ResolvedBlock>| {
             Some(self.readers[format_index].as_mut()?.seal(value))
+                .filter(|pending| pending.segment().rows() > 0)
         };
         parts.into_iter().filter_map(seal).collect()
     }

@@ -31,10 +31,7 @@ impl DataSet {
                 writer.write_part(output)?;
             }
         }
-        let segments = snapshot.segments.iter();
-        // A block of directives makes a segment without rows.
-        let segments = segments.filter(|kept| kept.segment.rows() > 0);
-        for SnapshotSegment { number, segment, bounds } in segments {
+        for SnapshotSegment { number, segment, bounds } in snapshot.segments.iter() {
             writer.segment(*number, segment, *bounds);
             writer.write_part(output)?;
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use weir_core::{Format, UnparsedLine};
 
-use super::{SourceProgress, SourceSample};
+use super::{SourceProgress, SourceSample, State};
 
 /// The counts that one block adds to its source.
 #[derive(Debug, Default)]
@@ -17,6 +17,8 @@ pub(crate) struct BlockCounts {
     pub(crate) samples: Vec<UnparsedLine>,
     /// The records of each format.
     pub(crate) by_format: Vec<(Arc<Format>, u64)>,
+    /// The format of its last lines, whether there are records or only a header.
+    pub(crate) last_format: Option<Arc<Format>>,
 }
 
 /// The most samples that are kept of a source: as many as a person would read.
@@ -68,6 +70,11 @@ impl SourceProgress {
                 None => state.by_format.push((format.clone(), *records)),
             }
         }
+        if torn_at.is_none()
+            && let Some(format) = &read.last_format
+        {
+            note_columns(&mut state, format);
+        }
         if is_first {
             state.first_formats = state.by_format.len();
         }
@@ -78,4 +85,19 @@ impl SourceProgress {
         state.counts.too_long_lines += read.too_long_lines;
         bytes
     }
+}
+
+/// Notes the format after a header that names the columns of a source, as the last of its formats.
+/// Another process goes on with it, even if no record follows the header.
+fn note_columns(state: &mut State, format: &Arc<Format>) {
+    let base = state.format.as_ref().map(|(base, _)| base);
+    let is_named = base.is_some_and(|base| base.waits_for_header() && base.name() == format.name());
+    if !is_named || format.waits_for_header() {
+        return;
+    }
+    if state.formats.last().is_some_and(|last| last.is_same_as(format)) {
+        return;
+    }
+    state.formats.retain(|known| !known.is_same_as(format));
+    state.formats.push(format.clone());
 }

@@ -1,9 +1,10 @@
 //! The progress of a source as plain data, and back.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use weir_core::FormatChoice;
+use weir_core::{Format, FormatChoice};
 use weir_store::{FormatRef, SourceEndKind, StoredPlace, StoredSample, StoredSource};
 
 use super::{SourceEnd, SourceProgress, SourceSample, State};
@@ -74,8 +75,11 @@ impl SourceProgress {
         let format = state.format.as_ref().map(|(format, _)| format);
         // The last header that was read names the values of the lines that follow.
         let format = format.map(|format| {
-            let mut read = state.by_format.iter().rev().map(|(read, _)| read);
-            let last = read.find(|read| format.waits_for_header() && read.name() == format.name());
+            let counted = state.by_format.iter().rev().map(|(counted, _)| counted);
+            let mut read = state.formats.iter().rev().chain(counted);
+            let names_columns =
+                |read: &&Arc<Format>| !read.waits_for_header() && read.name() == format.name();
+            let last = read.find(names_columns).filter(|_| format.waits_for_header());
             last.unwrap_or(format)
         });
         match (choice, format.filter(|format| format.reads_lines())) {

@@ -3,6 +3,7 @@
 //! Such a copy is another file, so nothing but its bytes shows that its lines were read. A file of
 //! the same rotated set with a longer name is a copy as long as it has the same bytes as the followed
 //! file, as far as both go. What it has beyond the lines that were read before the truncation was lost otherwise.
+//! Logs that share no more than a header are not copies of each other.
 
 use std::fs::File;
 
@@ -17,6 +18,9 @@ pub(super) const COMPARED_BYTES: usize = 256;
 /// The number of bytes that are compared at the end of a file that is there. Some lines are alike but for
 /// a time in their middle.
 const SHARED_BYTES_MAX: u64 = 256 << 10;
+
+/// The number of bytes at the start of a file in which a line is looked for that is no header.
+const TELLING_BYTES: usize = 4 << 10;
 
 /// How a file is like a followed one.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,7 +45,10 @@ pub(super) fn likeness(followed: &LogFile, other: &File) -> Option<Likeness> {
     let length = other.metadata().ok()?.len();
     let is_copy = |truncated: &&Truncated| {
         let Truncated { head, place, .. } = truncated;
-        length >= place.offset && has_bytes(other, 0, head) && has_bytes_before(other, place)
+        length >= place.offset
+            && has_bytes(other, 0, head)
+            && has_bytes_before(other, place)
+            && is_telling(other, place.offset)
     };
     if let Some(truncated) = followed.truncated().iter().rev().find(is_copy) {
         let place = truncated.place.clone();
@@ -60,7 +67,7 @@ pub(super) fn likeness(followed: &LogFile, other: &File) -> Option<Likeness> {
     };
     let has_more = !was_truncated && followed.file().metadata().ok()?.len() < length;
     let original = || Original { place: place.clone(), contents: followed.contents() };
-    is_same.then(|| match has_more {
+    (is_same && is_telling(other, end)).then(|| match has_more {
         true => Likeness::Beyond(original()),
         false => Likeness::SoFar(original()),
     })
@@ -79,6 +86,15 @@ fn is_shared(one: &File, other: &File, end: u64) -> bool {
 
 fn has_bytes_before(file: &File, place: &ReadPlace) -> bool {
     has_bytes(file, place.offset - place.before().len() as u64, place.before())
+}
+
+/// Whether a file has more before an offset than the lines of a header, which many logs share: a
+/// directive, or names of columns. A record has digits.
+pub(super) fn is_telling(file: &File, end: u64) -> bool {
+    let mut bytes = vec![0; TELLING_BYTES.min(end as usize)];
+    let Ok(read) = read_at(file, &mut bytes, 0) else { return false };
+    let mut lines = bytes[..read].split(|byte| *byte == b'\n');
+    lines.any(|line| !line.starts_with(b"#") && line.iter().any(u8::is_ascii_digit))
 }
 
 /// Whether a file has these bytes at an offset.

@@ -341,6 +341,35 @@ fn the_rest_of_a_log_has_the_fields_of_its_header() {
     assert_eq!(records, 2_050);
 }
 
+#[test]
+fn a_header_without_records_names_the_fields_of_later_lines() {
+    let mut kept = KeptFolder::new("only-header");
+    append_w3c(&mut kept.folder, "site.log", 0);
+    append_w3c(&mut kept.folder, "other.log", 3);
+    kept.folder.step(SECOND);
+    kept.read_all();
+    // Another order of the fields, of which no record is there yet.
+    let reordered = "#Fields: cs-method date time cs-uri-stem c-ip sc-status\n";
+    kept.folder.open("other.log").write_all(reordered.as_bytes()).expect("room");
+    kept.folder.step(SECOND);
+    kept.read_all();
+    let mut kept = kept.restart(|folder| {
+        append_w3c(folder, "site.log", 20);
+        // It begins with the same header, and is no copy.
+        append_w3c(folder, "site.log.1", 7);
+        let line = "GET 2025-12-17 09:00:00 /later 192.0.2.9 404\n";
+        folder.open("other.log").write_all(line.as_bytes()).expect("room");
+        folder.written += 1;
+    });
+    kept.read_all();
+    let of = |name: &str| {
+        let sources = kept.folder.data.sources();
+        let log = sources.iter().find(|it| it.name().ends_with(name)).expect("it was read");
+        (log.snapshot().records, log.snapshot().unparsed_lines)
+    };
+    assert_eq!([of("site.log"), of("site.log.1"), of("other.log")], [(20, 0), (7, 0), (4, 0)]);
+}
+
 /// A log whose writer keeps its file open.
 struct Log {
     name: String,

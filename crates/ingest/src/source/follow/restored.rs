@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use weir_store::StoredPlace;
 
+use super::copies::is_telling;
 use super::log_file::open;
 use super::shared::{FileAt, Shared};
 use crate::file_identity::FileIdentity;
@@ -88,7 +89,9 @@ impl Siblings {
                 let copies = files.by_set.get(&set).into_iter().flatten();
                 // There may be many places of files that are gone, so few files are opened for each.
                 let unknown = copies.filter(|(path, file)| !shared.recall(path, *file));
-                let found = unknown.filter_map(|(path, _)| FoundPlace::at(path, place));
+                let found = unknown
+                    .filter_map(|(path, _)| FoundPlace::at(path, place))
+                    .filter(|found| is_telling(&found.file, place.position));
                 found.max_by_key(|found| found.at.length)
             })
         })
