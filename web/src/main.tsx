@@ -5,6 +5,7 @@ import { followTab, keepTab } from "./control/tabs";
 import { noteVersion } from "./control/version";
 import { followLists } from "./families/control";
 import { filteredLines } from "./lines/control";
+import { followMeasure } from "./measure/control";
 import { followFilter } from "./rules/control";
 import { followSaving } from "./save/reading";
 import { headValue } from "./state/head";
@@ -47,6 +48,7 @@ if (location.pathname === BENCH_PATH) {
   followFilter();
   filteredLines.follow();
   followLists();
+  followMeasure();
   followStories();
   followBlocks();
   followClock();

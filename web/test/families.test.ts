@@ -97,7 +97,7 @@ describe("a list that is asked for", () => {
   });
   const list = (values: number) => ({ values }) as FieldList;
   const asked = (query: number, field: string) =>
-    ({ type: "list_asked", panel: 2, query, field }) as const;
+    ({ type: "list_asked", panel: 2, query, field, order: "requests" }) as const;
 
   it("keeps its values until the next answer, and takes no answer to an older question", () => {
     let now = reduceFamilies(NO_FAMILIES, asked(1, "hour"));
@@ -108,8 +108,9 @@ describe("a list that is asked for", () => {
     expect(now.lists[2]?.answer?.values).toBe(7);
     now = reduceFamilies(now, reply(2, list(9)));
     expect(now.lists[2]).toMatchObject({ answer: { values: 9 }, isAnswered: true });
-    // Those of another field are not shown in its place.
-    now = reduceFamilies(now, asked(3, "date"));
+    // Those of another order or field are not shown in its place.
+    expect(reduceFamilies(now, asked(3, "date")).lists[2]?.answer).toBeNull();
+    now = reduceFamilies(now, { ...asked(3, "hour"), order: "bytes" });
     expect(now.lists[2]?.answer).toBeNull();
     now = reduceFamilies(now, { type: "list_ended", panel: 2 });
     expect(now.lists).toEqual({});

@@ -122,6 +122,7 @@ describe("address", () => {
       zone: "Europe/Berlin",
       kind,
       hasOverlay: true,
+      measure: "bytes" as const,
     };
     expect(questionOf(`?${searchOf(question)}`)).toEqual(question);
   });

@@ -24,6 +24,7 @@ function start() {
     ruled: ({ panel, query }) => heard.push(`rules ${panel} ${query}`),
     lined: ({ panel, query }) => heard.push(`lines ${panel} ${query}`),
     listed: () => undefined,
+    measured: () => undefined,
     blocked: () => 0,
   });
   return { host, heard, live };

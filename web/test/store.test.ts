@@ -8,6 +8,7 @@ import { NO_LINES, NO_LISTS } from "../src/state/lines";
 import { phaseOf, rowsOf, shareCounted } from "../src/state/rows";
 import { NO_RULES, OTHER, OWN } from "../src/state/rules";
 import { NOTHING_SAVED } from "../src/state/save";
+import { NO_SERIES } from "../src/state/series";
 import { isAwaiting, reduceSession as reduce } from "../src/state/session";
 import { canAsk, INITIAL, type State, type Upload } from "../src/state/state";
 import { type Page, reduce as reducePage } from "../src/state/store";
@@ -198,6 +199,7 @@ describe("the slices of the state", () => {
     help: false,
     tab: "overview",
     families: NO_FAMILIES,
+    series: NO_SERIES,
   };
 
   it("change apart, so that they are drawn apart", () => {

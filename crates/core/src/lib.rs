@@ -98,7 +98,7 @@ pub use aggregate::{
     DerivedValues, Evaluation, EvaluationByKind, Fold, GroupKey, GroupTable, GroupVisitors,
     GroupedNumber, Grouping, Histogram, ListedColumns, Moment, NumberSum, PartialAggregates,
     Quantiles, Question, REQUEST_METHODS, Recount, RequestCounter, RequestCounts, RowGroups, Stack,
-    StatusClasses, Tally, TopList, Totals, VisitorCounter, VisitorCounts, Visitors,
+    StatusClasses, Tally, TimeSpans, TopList, Totals, VisitorCounter, VisitorCounts, Visitors,
 };
 pub use block::{Block, BlockCutter, BlockLimits, leading_nuls};
 pub use column::{

@@ -1,10 +1,15 @@
 //! Counts rows on several threads.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use weir_core::{Evaluation, Fold, PartialAggregates, Recount, TopList, Values};
+use weir_core::{
+    Aggregates, Evaluation, Fold, PartialAggregates, Recount, RowBits, Segment, SnapshotSegment,
+    Snapshots, TopList, Values,
+};
 
-use crate::snapshot_work::Interruption;
+use crate::question::{ParsedQuery, QueryError};
+use crate::snapshot_work::{Interruption, SnapshotWork, Unanswered};
 use crate::spread::{spread, spread_with};
 
 /// The minimum number of segments for each thread.
@@ -58,4 +63,39 @@ pub(crate) fn run(
     let count = |(column, list): (usize, &mut TopList)| recount.count(column, list, &parts);
     spread(jobs, columns.into_iter(), abandoned, count)?;
     Ok(recount.finish(lists, &parts))
+}
+
+/// The records of a query, counted once.
+pub(crate) struct Counted {
+    pub(crate) evaluation: Evaluation,
+    pub(crate) segments: Vec<Arc<Segment>>,
+    /// For each segment the rows that pass the filter.
+    pub(crate) rows: Vec<RowBits>,
+}
+
+/// Counts some aggregates of the records of a query over a snapshot.
+///
+/// # Errors
+/// Fails if the query is not valid for the data, or the answer is abandoned.
+pub(crate) fn count<D: Snapshots>(
+    work: &SnapshotWork<'_, D>,
+    query: &ParsedQuery,
+    aggregates: impl FnOnce(&Values) -> Aggregates,
+) -> Result<Counted, Unanswered<QueryError>> {
+    let blank = work.with_values(|values| {
+        let mut question = query.question(values).map_err(Unanswered::Refused)?;
+        question.aggregates = aggregates(values);
+        let mut blank = Evaluation::new(&question);
+        refresh(&mut blank, values, work.jobs, work.abandoned)?;
+        Ok::<_, Unanswered<QueryError>>(blank)
+    })??;
+    let segments: Vec<&SnapshotSegment> = work.snapshot.segments.iter().collect();
+    let jobs = jobs_for(work.jobs, segments.len());
+    let pass = |segment: &&SnapshotSegment| blank.pass_within(&segment.segment, &segment.bounds);
+    let rows: Vec<RowBits> = spread(jobs, segments.iter(), work.abandoned, pass)?;
+    let segments: Vec<Arc<Segment>> =
+        segments.into_iter().map(|segment| segment.segment.clone()).collect();
+    let recount = Recount::more(blank, &segments, &rows);
+    let evaluation = run(recount, segments.len(), jobs, work.abandoned)?;
+    Ok(Counted { evaluation, segments, rows })
 }

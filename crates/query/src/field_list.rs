@@ -4,15 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use weir_core::{
-    Aggregates, DerivedField, DerivedFrom, DerivedValues, Evaluation, Field, ListedColumns,
-    Recount, RowBits, STATUS_CLASS, Segment, SnapshotSegment, Snapshots, Values,
+    Aggregates, DerivedField, DerivedFrom, DerivedValues, Field, ListedColumns, STATUS_CLASS,
+    Snapshots, TimeSpans, Values,
 };
 use weir_sync::Lock;
 use weir_view::{FieldList, main_kind};
 
-use crate::count_rows::{jobs_for, refresh, run};
+use crate::count_rows::count;
 use crate::extents::Extents;
 use crate::group::{GroupPart, group_rows};
+use crate::over_time::{RowKey, over_time};
 use crate::question::{GroupQuestion, ParsedQuery, QueryError};
 use crate::snapshot_work::{SnapshotWork, Unanswered, over_snapshot};
 use crate::tallies::FieldValues;
@@ -45,6 +46,8 @@ pub struct ListPart {
     pub from: usize,
     /// A text that the values contain, in upper or lower case; empty for all values.
     pub search: String,
+    /// The spans of time in which the records of each value are counted too.
+    pub spans: Option<TimeSpans>,
 }
 
 /// Lists the values of the field by which a query groups, on up to `jobs` threads. The field may be
@@ -80,64 +83,63 @@ fn list_at<D: Snapshots>(
     let name = group.fields.first().map(String::as_str).unwrap_or_default();
     let found = work.with_values(|values| values.derived_field(name, query.zone.as_ref()))?;
     let derived = found.map(|found| known.learn(work, found)).transpose()?;
-    let evaluation = count(work, &query, group, derived.as_ref())?;
-    let list = work.with_values(|values| {
+    let counted = count(work, &query, |values| aggregates(group, derived.as_ref(), values))?;
+    let evaluation = &counted.evaluation;
+    let listed = work.with_values(|values| {
         let part = GroupPart {
             from: part.from,
             count: query.top,
             search: &part.search,
             derived: derived.as_deref(),
         };
-        let group = group_rows(group, values, &evaluation, None, part)?;
+        let group = group_rows(group, values, evaluation, None, part)?;
         let field = match &derived {
             Some(derived) => FieldValues::Derived(derived.dictionary()),
             None => FieldValues::of(name, values)?,
         };
         let totals = evaluation.totals();
-        Some(FieldList {
+        let ids = field.ids_of(&group.rows);
+        let list = FieldList {
             kind,
             matching: totals.records,
             bytes_sent: totals.bytes_sent,
             errors: totals.errors,
-            values: field.distinct(&evaluation),
+            values: field.distinct(evaluation),
             estimated: is_estimated(name, derived.as_deref(), values)
                 || evaluation.is_filter_estimated(values),
             group,
-        })
+            over_time: Vec::new(),
+        };
+        Some((list, ids, listed_column(name, values)))
     })?;
-    list.ok_or_else(|| Unanswered::Refused(QueryError::Stack(name.to_owned())))
+    let (mut list, ids, column) =
+        listed.ok_or_else(|| Unanswered::Refused(QueryError::Stack(name.to_owned())))?;
+    if let Some(spans) = &part.spans {
+        let key = match (&derived, column) {
+            (Some(derived), _) => RowKey::Derived(derived),
+            (None, Some(column)) => RowKey::Column(column),
+            (None, None) => return Ok(list),
+        };
+        list.over_time = over_time(work, &counted, key, &ids, spans)?;
+    }
+    Ok(list)
 }
 
-/// Counts the records of a query by the values of a field.
-fn count<D: Snapshots>(
-    work: &SnapshotWork<'_, D>,
-    query: &ParsedQuery,
+/// Returns what is counted for a list.
+fn aggregates(
     group: &GroupQuestion,
     derived: Option<&Arc<DerivedValues>>,
-) -> Result<Evaluation, Unanswered<QueryError>> {
-    let blank = work.with_values(|values| {
-        let mut question = query.question(values).map_err(Unanswered::Refused)?;
-        let column = group.fields.first().and_then(|name| listed_column(name, values));
-        question.aggregates = Aggregates {
-            top_lists: ListedColumns::Only(column.into_iter().collect()),
-            groups: match derived {
-                Some(derived) => Some(group.derived_grouping(derived, values)),
-                None => group.grouping(values),
-            },
-            ..Aggregates::none()
-        };
-        let mut blank = Evaluation::new(&question);
-        refresh(&mut blank, values, work.jobs, work.abandoned)?;
-        Ok::<_, Unanswered<QueryError>>(blank)
-    })??;
-    let segments: Vec<&SnapshotSegment> = work.snapshot.segments.iter().collect();
-    let jobs = jobs_for(work.jobs, segments.len());
-    let rows = |segment: &&SnapshotSegment| blank.pass_within(&segment.segment, &segment.bounds);
-    let rows: Vec<RowBits> = crate::spread::spread(jobs, segments.iter(), work.abandoned, rows)?;
-    let segments: Vec<Arc<Segment>> =
-        segments.into_iter().map(|segment| segment.segment.clone()).collect();
-    let recount = Recount::more(blank, &segments, &rows);
-    Ok(run(recount, segments.len(), jobs, work.abandoned)?)
+    values: &Values,
+) -> Aggregates {
+    let column = group.fields.first().and_then(|name| listed_column(name, values));
+    Aggregates {
+        top_lists: ListedColumns::Only(column.into_iter().collect()),
+        groups: match derived {
+            Some(derived) => Some(group.derived_grouping(derived, values)),
+            None => group.grouping(values),
+        },
+        ..Aggregates::none()
+    }
 }
 
 fn listed_column(name: &str, values: &Values) -> Option<weir_core::ColumnId> {

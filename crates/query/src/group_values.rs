@@ -42,7 +42,8 @@ impl<'a> GroupValues<'a> {
         }
     }
 
-    fn of_field(
+    /// Returns the groups that are the values of a field.
+    pub(crate) fn of_field(
         field: FieldValues<'a>,
         values: &Values,
         now: &Evaluation,

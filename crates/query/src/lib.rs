@@ -45,6 +45,7 @@ mod line_order;
 mod lines;
 mod measures;
 mod no_match;
+mod over_time;
 mod overlay;
 mod periods;
 mod question;
@@ -77,6 +78,7 @@ pub use field_list::{KnownDerived, ListPart, field_list};
 pub use limit_curve::{limit_curve, limit_grid};
 pub use lines::{LineFinder, WantedLines};
 pub use no_match::{no_match_note, period_text};
+pub use over_time::series;
 pub use periods::PeriodError;
 pub use question::{
     GroupQuestion, InvalidCondition, Moment, Now, ParsedQuery, PeriodBounds, QueryError,

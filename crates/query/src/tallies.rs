@@ -1,10 +1,12 @@
 //! The counts of each value of a field.
 
+use std::ops::Range;
+
 use weir_core::{
     ABSENT, ColumnId, Dictionary, Evaluation, Field, GroupTable, REMAINDER, STATUS_CLASS,
     STATUS_CLASSES, TopList, Values, status_class,
 };
-use weir_view::{GroupRow, NO_VALUE, PeriodTally, REMAINDER_VALUE, RowValue, Tally};
+use weir_view::{GroupRow, NO_VALUE, PeriodTally, REMAINDER_VALUE, RowValue, Tally, from_hex};
 
 /// The first id of a value, both in a dictionary and among the status classes.
 const FIRST_ID: usize = REMAINDER as usize + 1;
@@ -53,7 +55,8 @@ impl<'a> FieldValues<'a> {
             Self::Derived(dictionary) => {
                 let table = answer.group_table().map(GroupTable::tallies).unwrap_or_default();
                 let mut tallies: Vec<Tally> = table.into_iter().map(Tally::from).collect();
-                tallies.resize(FIRST_ID.max(dictionary.ids()), Tally::default());
+                let ids = FIRST_ID.max(dictionary.ids()).max(tallies.len());
+                tallies.resize(ids, Tally::default());
                 tallies
             }
         };
@@ -66,6 +69,31 @@ impl<'a> FieldValues<'a> {
             errors: totals.errors.saturating_sub(present.errors),
         };
         tallies
+    }
+
+    /// Returns the ids of values, of which there are so many.
+    pub(crate) fn numbers(count: usize) -> Range<usize> {
+        FIRST_ID..FIRST_ID + count
+    }
+
+    /// Returns the ids of the values of rows.
+    pub(crate) fn ids_of(&self, rows: &[GroupRow]) -> Vec<u32> {
+        rows.iter().map(|row| self.id_of(&row.value)).collect()
+    }
+
+    fn id_of(&self, value: &RowValue) -> u32 {
+        if value.is_absent {
+            return ABSENT;
+        }
+        let bytes = match &value.hex {
+            Some(hex) => from_hex(hex).unwrap_or_default(),
+            None => value.text.clone().into_bytes(),
+        };
+        let found = match self {
+            Self::Column(_, dictionary) | Self::Derived(dictionary) => dictionary.find(&bytes),
+            Self::StatusClasses(_) => None,
+        };
+        found.filter(|_| !value.is_remainder).unwrap_or(REMAINDER)
     }
 
     /// Returns the number of values that an answer has, without *absent* and the remainder.

@@ -1,9 +1,12 @@
 //! The values of one field with their records.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use crate::group::Group;
+use crate::group::{Group, Tally};
 use crate::kind::RecordKind;
+use crate::measure::MeasureValue;
 
 /// Some of the values of a field, each with its records, and the sums over all of them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -25,4 +28,32 @@ pub struct FieldList {
     pub estimated: bool,
     /// The values that were asked for, and the others together.
     pub group: Group,
+    /// For each of those values, its records in each span of the time; empty if no span was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<Vec<u64>>>"))]
+    pub over_time: Vec<Vec<u64>>,
+}
+
+/// The records in spans of time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct Series {
+    /// The spans, in order.
+    pub spans: Vec<SpanRow>,
+}
+
+/// The records in a span of time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct SpanRow {
+    /// Their sums.
+    #[serde(flatten)]
+    pub tally: Tally,
+    /// The other measures that were asked for, by name; `null` if no record has the number.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(
+        feature = "typescript",
+        ts(optional, as = "Option<BTreeMap<String, Option<MeasureValue>>>")
+    )]
+    pub measures: BTreeMap<String, Option<MeasureValue>>,
 }

@@ -67,7 +67,7 @@ pub use count::{
 };
 pub use csv::{csv_row, push_csv_value};
 pub use differences::{Difference, Differences, g_squared};
-pub use field_list::FieldList;
+pub use field_list::{FieldList, Series, SpanRow};
 pub use field_values::{field_value, value_in};
 pub use format_fit::{
     FormatFit, FormatFits, FormatMismatch, KnownFormat, KnownFormats, SuggestedFormat,

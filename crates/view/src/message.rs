@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::blocks::{BlocksAnswer, BlocksQuestion};
-use crate::field_list::FieldList;
+use crate::field_list::{FieldList, Series};
 use crate::json::from_json;
 use crate::kind::RecordKind;
 use crate::lines::{LineOrder, LineStart, LinesAnswer};
@@ -138,6 +138,20 @@ pub enum LiveRequest {
         /// A text that the values contain, in upper or lower case; empty for all values.
         #[serde(default)]
         search: String,
+        /// The bounds of spans of time in which the records of each value are counted too, in seconds
+        /// since 1970 and in ascending order.
+        #[serde(default)]
+        #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<i64>>"))]
+        bounds: Vec<i64>,
+    },
+    /// Asks for the query's `measures` of the records in spans of time. It replaces the previous
+    /// `series`, and affects nothing else. It is answered again while the data grows.
+    Series {
+        /// The query; null cancels the previous question.
+        query: Option<Query>,
+        /// The bounds of the spans, in seconds since 1970 and in ascending order.
+        #[serde(default)]
+        bounds: Vec<i64>,
     },
     /// Asks for the blocks in the logs, in a panel as for `rules`.
     Blocks {
@@ -164,6 +178,8 @@ pub enum LiveTopic {
     Lines(u32),
     /// The list with this number.
     List(u32),
+    /// The series.
+    Series,
 }
 
 impl LiveRequest {
@@ -171,6 +187,7 @@ impl LiveRequest {
     pub fn topic(text: &str) -> LiveTopic {
         match from_json::<Tag>(text) {
             Ok(Tag { name, .. }) if name == "count" => LiveTopic::Count,
+            Ok(Tag { name, .. }) if name == "series" => LiveTopic::Series,
             Ok(Tag { name, panel: Some(panel) }) if name == "rules" || name == "blocks" => {
                 LiveTopic::Panel(panel)
             }
@@ -186,9 +203,10 @@ impl LiveRequest {
             Self::Query { query } | Self::Rules { query, .. } | Self::Blocks { query, .. } => {
                 Some(query)
             }
-            Self::Count { query } | Self::Lines { query, .. } | Self::List { query, .. } => {
-                query.as_mut()
-            }
+            Self::Count { query }
+            | Self::Lines { query, .. }
+            | Self::List { query, .. }
+            | Self::Series { query, .. } => query.as_mut(),
         }
     }
 }
@@ -280,6 +298,19 @@ pub enum LiveReply {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "typescript", ts(optional))]
         answer: Option<Box<FieldList>>,
+        /// Why the question was refused.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "typescript", ts(optional))]
+        error: Option<Failure>,
+    },
+    /// The answer to `series`: the measures of each span, or why there are none.
+    Series {
+        /// The id of the query; null if the message had none.
+        query: Option<u64>,
+        /// The measures; left out if the question was refused.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "typescript", ts(optional))]
+        answer: Option<Series>,
         /// Why the question was refused.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "typescript", ts(optional))]

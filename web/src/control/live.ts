@@ -87,8 +87,33 @@ export function askLines(panel: number, id: number, question: Question, wanted: 
 }
 
 /** Asks for the values of a field; without a question, the one before only ends. */
-export function askList(panel: number, id: number, question: Question | null, group = ""): void {
-  socket?.askList(panel, question && { ...queryOf(id, question), group });
+export function askList(
+  panel: number,
+  id: number,
+  question: Question | null,
+  part: ListPart = { group: "" },
+): void {
+  const { bounds = [], search = "", ...group } = part;
+  socket?.askList(panel, question && { ...queryOf(id, question), ...group }, search, bounds);
+}
+
+/** Which values of a list are asked for, and what of them. */
+export interface ListPart extends Pick<Query, "group" | "measures" | "sort"> {
+  search?: string;
+  /** The bounds of spans of time in which the records of each value are counted. */
+  bounds?: readonly number[];
+}
+
+/** Asks for a measure of each span of time; without a question, the one before only ends. */
+export function askSeries(
+  id: number,
+  question: Question | null,
+  measure = "requests",
+  bounds: readonly number[] = [],
+): void {
+  // The measures are those of a group, whichever it is.
+  const asked = { group: "status_class", measures: [measure] };
+  socket?.askSeries(question && { ...queryOf(id, question), ...asked }, bounds);
 }
 
 /** Asks what tripped the rules in force; `null` ends that. */
@@ -112,7 +137,7 @@ export function blocksAhead_s(): number {
 }
 
 function queryOf(id: number, question: Question): Query {
-  const { kind, hasOverlay, ...others } = question;
+  const { kind, hasOverlay, measure: _, ...others } = question;
   return {
     id,
     ...others,

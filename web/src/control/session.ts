@@ -115,6 +115,7 @@ function openSession(session: string | null): void {
       takeSavedLines(reply);
       takeDetail(reply);
     },
+    measured: (reply) => dispatch({ type: "series_reply", reply }),
     listed: (reply) => dispatch({ type: "list_reply", reply }),
     blocked: (reply) =>
       dispatch({

@@ -1,12 +1,16 @@
 import { compact, count, lowerBound } from "../format/number";
 import { visible } from "../format/text";
+import type { Report } from "../generated/Report";
 import type { View } from "../generated/View";
-import type { AskedList } from "../state/families";
+import { hasMeasure, headOf, shownMeasure } from "../measure/measures";
+import type { AskedList, Sort } from "../state/families";
+import type { Measure } from "../state/measure";
 import type { Question } from "../state/state";
-import { families } from "../state/store";
-import { Estimate, TopList, type Values, valuesOfList, valuesOfReport } from "../views/TopList";
+import { families, question } from "../state/store";
+import { Estimate, TopList, type Values, valuesOfReport } from "../views/TopList";
+import type { Columns, Value } from "../views/TopRow";
 import { tabOfKey } from "../views/tabKeys";
-import { chooseList, isAsked, panelOf, shownField } from "./control";
+import { chooseList, isOwn, panelOf, shownField, sortList } from "./control";
 import { type Family, inOrder, isInOrder } from "./families";
 import { listTitle } from "./titles";
 
@@ -20,47 +24,117 @@ interface Props {
 /** A card with lists, of which one is shown. */
 export function FamilyCard({ family, view, shown }: Props) {
   const field = shownField(family);
+  const { report } = view;
   const asked = families.value.lists[panelOf(family.name)];
   const list = asked?.field === field ? asked : undefined;
-  const isOwn = isAsked(field, view, shown);
-  const values = valuesOf(field, view, isOwn ? list : undefined, isOwn);
+  const values = valuesOf(field, view, list, isOwn(field, view, shown));
+  const columns = columnsOf(report, shownMeasure(report, shown.measure));
   const head = (
-    <header class="family-head">
-      <h2>{family.title}</h2>
-      <Lists family={family} view={view} chosen={field} values={values} />
-      {values.isEstimated && <Estimate />}
-    </header>
+    <>
+      <header class="family-head">
+        <h2>{family.title}</h2>
+        <Lists family={family} view={view} chosen={field} values={values} />
+        {values.isEstimated && <Estimate />}
+      </header>
+      <Heads field={field} columns={columns} report={report} />
+    </>
   );
   return (
     <div class="family" data-testid={`family-${family.name}`}>
       <TopList
         field={field}
         values={values}
-        report={view.report}
+        columns={columns}
+        report={report}
         head={head}
-        isBusy={isOwn && !(list?.isAnswered ?? false)}
+        isBusy={list !== undefined && !list.isAnswered}
         isWhole={isInOrder(field)}
       />
-      {isOwn && list?.refusal && <p class="list-refusal bad">{visible(list.refusal)}</p>}
+      {list?.refusal && <p class="list-refusal bad">{visible(list.refusal)}</p>}
     </div>
   );
 }
 
-const NO_VALUES: Values = { rows: [], distinct: undefined, isEstimated: false, matching: 0 };
+function columnsOf(report: Report, measure: Measure): Columns {
+  return {
+    measure,
+    hasErrors: hasMeasure(report, "errors") && measure !== "errors",
+    hasTime: hasMeasure(report, "time") && measure !== "time",
+    hasLine: report.histogram !== undefined && report.histogram !== null,
+  };
+}
 
-/** The values of a list: those that were asked for, or those of the view. */
+const NO_VALUES: Omit<Values, "sums"> = { rows: [], distinct: undefined, isEstimated: false };
+
+/**
+ * The values of a list: those that were asked for, or those of the view, which come first. These get
+ * what only the others have.
+ */
 function valuesOf(
   field: string,
-  { report }: View,
+  { report, derived }: View,
   list: AskedList | undefined,
   isOwn: boolean,
 ): Values {
-  if (!isOwn) return valuesOfReport(report, field);
+  const known = report.top[field] ? valuesOfReport(report, field) : { ...NO_VALUES, sums: report };
   const answer = list?.answer;
-  // Until the answer arrives, a list of the log has the values that match its own condition.
-  if (!answer) return report.top[field] ? valuesOfReport(report, field) : NO_VALUES;
-  const values = valuesOfList(answer);
-  return isInOrder(field) ? { ...values, rows: inOrder(values.rows) } : values;
+  if (!answer) return known;
+  const { group, over_time = [], values: distinct, estimated: isEstimated = false } = answer;
+  const rows: Value[] = group.rows.map((row, at) => ({ ...row, overTime: over_time[at] }));
+  if (!isOwn) return { ...known, rows: withFurther(known.rows, rows) };
+  if (isInOrder(field)) return { rows: inOrder(rows), distinct, isEstimated, sums: answer };
+  const isShown = (row: Value) => derived.includes(field) || !row.absent;
+  const shown = rows.filter(isShown).slice(0, question.value.top);
+  return { rows: shown, distinct, isEstimated, sums: answer };
+}
+
+/** Rows with the measures and the lines of the same values in other rows. */
+function withFurther(rows: readonly Value[], further: readonly Value[]): Value[] {
+  const keyOf = (row: Value) => row.value_hex ?? `${row.remainder ?? row.absent} ${row.value}`;
+  const known = new Map(further.map((row) => [keyOf(row), row]));
+  return rows.map((row) => {
+    const { measures, overTime } = known.get(keyOf(row)) ?? {};
+    return { ...row, ...(measures && { measures }), overTime };
+  });
+}
+
+interface HeadsProps {
+  field: string;
+  columns: Columns;
+  report: Report;
+}
+
+/** The heads of the columns, which sort the list. */
+function Heads({ field, columns, report }: HeadsProps) {
+  const { measure, hasErrors, hasTime, hasLine } = columns;
+  const chosen = families.value.sorts[field] ?? null;
+  const isSortable = !isInOrder(field);
+  const head = (sort: Sort | null, name: string, place: string) =>
+    isSortable ? (
+      <button
+        type="button"
+        class={`list-sort ${place}`}
+        data-testid={`sort-${sort ?? "measure"}`}
+        aria-pressed={chosen === sort}
+        aria-label={`Sort ${listTitle(field)} by ${name}`}
+        onClick={() => sortList(field, sort)}
+      >
+        {name}
+      </button>
+    ) : (
+      <span class={place}>{name}</span>
+    );
+  return (
+    <div class="list-heads">
+      <div class="numbers">
+        {head(null, headOf(report, measure), "top-count")}
+        <span class="top-share">{measure === "time" ? "" : "share"}</span>
+        {hasLine && <span class="spark" />}
+        {hasErrors && head("error_rate", "Errors", "top-errors-share")}
+        {hasTime && head("time", "p95", "top-time")}
+      </div>
+    </div>
+  );
 }
 
 interface ListsProps {

@@ -33,4 +33,8 @@ estimated?: boolean,
 /**
  * The values that were asked for, and the others together.
  */
-group: Group, };
+group: Group, 
+/**
+ * For each of those values, its records in each span of the time; empty if no span was asked for.
+ */
+over_time?: Array<Array<number>>, };

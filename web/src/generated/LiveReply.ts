@@ -7,6 +7,7 @@ import type { LinesNeeded } from "./LinesNeeded";
 import type { RulePlace } from "./RulePlace";
 import type { RulesAnswer } from "./RulesAnswer";
 import type { SelectionCount } from "./SelectionCount";
+import type { Series } from "./Series";
 import type { View } from "./View";
 
 /**
@@ -89,6 +90,18 @@ query: number | null,
  * The values; left out if the question was refused.
  */
 answer?: FieldList, 
+/**
+ * Why the question was refused.
+ */
+error?: Failure, } | { "type": "series", 
+/**
+ * The id of the query; null if the message had none.
+ */
+query: number | null, 
+/**
+ * The measures; left out if the question was refused.
+ */
+answer?: Series, 
 /**
  * Why the question was refused.
  */

@@ -78,7 +78,20 @@ from: number,
 /**
  * A text that the values contain, in upper or lower case; empty for all values.
  */
-search: string, } | { "type": "blocks", 
+search: string, 
+/**
+ * The bounds of spans of time in which the records of each value are counted too, in seconds
+ * since 1970 and in ascending order.
+ */
+bounds?: Array<number>, } | { "type": "series", 
+/**
+ * The query; null cancels the previous question.
+ */
+query: Query | null, 
+/**
+ * The bounds of the spans, in seconds since 1970 and in ascending order.
+ */
+bounds: Array<number>, } | { "type": "blocks", 
 /**
  * The number of the panel, which the answer repeats.
  */

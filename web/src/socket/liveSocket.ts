@@ -30,6 +30,8 @@ export interface LiveEvents {
   lined(reply: Extract<LiveReply, { type: "lines" }>): void;
   /** The values of a field, or a refusal of them. */
   listed(reply: Extract<LiveReply, { type: "list" }>): void;
+  /** A measure over time, or a refusal of it. */
+  measured(reply: Extract<LiveReply, { type: "series" }>): void;
   /** An answer about the blocks of the logs, or a refusal. */
   blocked(reply: Extract<LiveReply, { type: "blocks" }>): void;
 }
@@ -86,8 +88,14 @@ export class LiveSocket {
   }
 
   /** Asks for the values of a field, instead of those before in the list; `null` only cancels those. */
-  askList(panel: number, query: Query | null): void {
-    if (this.isOpen) this.send({ type: "list", panel, query, from: 0, search: "" });
+  askList(panel: number, query: Query | null, search: string, bounds: readonly number[]): void {
+    const request = { type: "list" as const, panel, query, from: 0, search };
+    if (this.isOpen) this.send({ ...request, bounds: [...bounds] });
+  }
+
+  /** Asks for a measure over time, instead of the one before; `null` only cancels that. */
+  askSeries(query: Query | null, bounds: readonly number[]): void {
+    if (this.isOpen) this.send({ type: "series", query, bounds: [...bounds] });
   }
 
   /** Closes the connection permanently. */
@@ -134,6 +142,7 @@ export class LiveSocket {
     else if (reply.type === "rules") this.events.ruled(reply);
     else if (reply.type === "lines") this.events.lined(reply);
     else if (reply.type === "list") this.events.listed(reply);
+    else if (reply.type === "series") this.events.measured(reply);
     else if (reply.type === "blocks") this.events.blocked(reply);
     else this.events.failed(reply.error, reply.query);
   }

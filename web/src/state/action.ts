@@ -7,6 +7,7 @@ import type { HelpAction } from "./help";
 import type { LinesAction } from "./lines";
 import type { RulesAction } from "./rules";
 import type { SaveAction } from "./save";
+import type { SeriesAction } from "./series";
 import type { SessionAction } from "./session";
 import type { StoryAction } from "./story";
 import type { TabAction } from "./tab";
@@ -21,4 +22,5 @@ export type Action =
   | HelpAction
   | SaveAction
   | TabAction
-  | FamiliesAction;
+  | FamiliesAction
+  | SeriesAction;

@@ -4,6 +4,7 @@ import type { RecordKind } from "../generated/RecordKind";
 import type { SelectionCount } from "../generated/SelectionCount";
 import type { View } from "../generated/View";
 import { STATUS_CLASS } from "../generated/words";
+import type { Measure } from "./measure";
 
 /** What the page asks for. A question gets an id when it is sent. */
 export interface Question {
@@ -20,6 +21,8 @@ export interface Question {
   kind: RecordKind | null;
   /** Whether blocks and firewall events are laid over the requests. */
   hasOverlay: boolean;
+  /** What the chart and the lists count. */
+  measure: Measure;
 }
 
 export const DEFAULT_QUESTION: Question = {
@@ -30,6 +33,7 @@ export const DEFAULT_QUESTION: Question = {
   zone: null,
   kind: null,
   hasOverlay: false,
+  measure: "requests",
 };
 
 /** How the attempt to change the question ended. */

@@ -9,6 +9,7 @@ import { reduceHelp } from "./help";
 import { type LinesSlice, NO_LISTS, reduceLines } from "./lines";
 import { NO_RULES, type RulesSlice, reduceRules } from "./rules";
 import { NOTHING_SAVED, reduceSave, type SaveSlice } from "./save";
+import { NO_SERIES, reduceSeries, type SeriesSlice } from "./series";
 import { isAwaiting, reduceSession } from "./session";
 import { canAsk, INITIAL, type State } from "./state";
 import { NO_STORY, reduceStory, type StorySlice } from "./story";
@@ -26,6 +27,7 @@ export interface Page {
   help: boolean;
   tab: Tab;
   families: FamiliesSlice;
+  series: SeriesSlice;
 }
 
 const current = signal<Page>({
@@ -39,6 +41,7 @@ const current = signal<Page>({
   help: false,
   tab: "overview",
   families: NO_FAMILIES,
+  series: NO_SERIES,
 });
 
 /**
@@ -55,6 +58,7 @@ export const save = computed(() => current.value.save);
 export const help = computed(() => current.value.help);
 export const tab = computed(() => current.value.tab);
 export const families = computed(() => current.value.families);
+export const series = computed(() => current.value.series);
 
 /** Parts of the session that are read on their own. */
 export const view = computed(() => state.value.view);
@@ -99,5 +103,6 @@ export function reduce(before: Page, action: Action): Page {
     help: reduceHelp(before.help, action),
     tab: reduceTab(before.tab, action),
     families: reduceFamilies(before.families, action),
+    series: reduceSeries(before.series, action),
   };
 }

@@ -10,6 +10,7 @@ import { kindNamed } from "../format/kind";
 import type { Clause } from "../generated/Clause";
 import type { Operator } from "../generated/Operator";
 import type { RecordKind } from "../generated/RecordKind";
+import { measureNamed } from "./measure";
 import { DEFAULT_QUESTION, type Question } from "./state";
 
 const WORDS: Record<Operator, string> = {
@@ -83,6 +84,7 @@ export function searchOf(question: Question): string {
   if (question.zone !== null) pairs.push(`tz=${encodeURIComponent(question.zone)}`);
   if (question.kind !== null) pairs.push(`kind=${question.kind}`);
   if (question.hasOverlay) pairs.push(`over=${OVERLAY}`);
+  if (question.measure !== DEFAULT_QUESTION.measure) pairs.push(`m=${question.measure}`);
   return pairs.join("&");
 }
 
@@ -98,6 +100,7 @@ export function questionOf(search: string): Question {
     zone: params.get("tz") || null,
     kind: kindNamed(params.get("kind")),
     hasOverlay: params.get("over") === OVERLAY,
+    measure: measureNamed(params.get("m")),
   };
 }
 

@@ -17,9 +17,11 @@ import { visible } from "../format/text";
 import { rangeText } from "../format/time";
 import type { Report } from "../generated/Report";
 import { isLive, LiveNow } from "../live/LiveNow";
+import { measureDrawing } from "../measure/chart";
+import { shownMeasure } from "../measure/measures";
 import { shareCounted } from "../state/rows";
 import { hasFilter } from "../state/state";
-import { blocks, question, state } from "../state/store";
+import { blocks, question, series, state } from "../state/store";
 import { Chart } from "./Chart";
 import { LogText } from "./LogText";
 import { StackSelect } from "./StackSelect";
@@ -32,10 +34,19 @@ export function ChartPanel({ report, complete }: { report: Report; complete: boo
   const shown = theme.value;
   const stated = errorLogBlocks(blocks.value.report);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the colours change with the theme
-  const drawing = useMemo(() => drawingOf(report, shown, stated), [report, shown, stated]);
+  const records = useMemo(() => drawingOf(report, shown, stated), [report, shown, stated]);
+  const measure = shownMeasure(report, question.value.measure);
+  const measured = series.value;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the colours change with the theme
+  const others = useMemo(
+    () => (measure === "requests" ? null : measureDrawing(measure, report, measured, shown)),
+    [measure, report, measured, shown],
+  );
+  // Until the numbers of another measure are known, the records stay.
+  const drawing = others ?? records;
   if (!drawing || drawing.histogram.buckets.length === 0)
     return <NoChart report={report} complete={complete} />;
-  const { histogram, series, kinds } = drawing;
+  const { histogram, series: parts, kinds } = drawing;
   return (
     <div class="chart-panel">
       <div class="chart-head">
@@ -43,14 +54,14 @@ export function ChartPanel({ report, complete }: { report: Report; complete: boo
           {titleOf(drawing)}
           {!complete && <SoFar />}
         </h2>
-        <Legend series={isStacked(series) ? series : []} lane={laneText(histogram, report)} />
+        <Legend series={isStacked(parts) ? parts : []} lane={laneText(histogram, report)} />
         <OverlayButton report={report} stated={stated} />
         <ZonePicker shown={report.time.zone} />
         {kinds.length === 1 && <StackSelect report={report} />}
       </div>
       <Chart
         histogram={histogram}
-        series={series}
+        series={parts}
         label={labelOf(drawing)}
         noun={kinds.length > 1 ? RECORD : kinds[0]!}
       />

@@ -22,7 +22,7 @@ import { Progress } from "./Progress";
 import { partOf, usePart } from "./part";
 import { Samples } from "./Samples";
 import { shownTab, Tabs, tabId } from "./Tabs";
-import { TopList, valuesOfReport } from "./TopList";
+import { columnsOfReport, TopList, valuesOfReport } from "./TopList";
 import { Totals } from "./Totals";
 import { useHeldHeight } from "./useHeldHeight";
 import { WORK } from "./work";
@@ -92,7 +92,14 @@ function Work({ tab, view }: { tab: Tab; view: View }) {
     case "lines":
       return <Lines />;
     case "clients":
-      return <TopList field="client" values={valuesOfReport(report, "client")} report={report} />;
+      return (
+        <TopList
+          field="client"
+          values={valuesOfReport(report, "client")}
+          columns={columnsOfReport(report)}
+          report={report}
+        />
+      );
     case "rules":
       return <RulesPanel />;
     case "blocks":

@@ -4,11 +4,10 @@ import { groupColors } from "../chart/palette";
 import { change } from "../control/questions";
 import { fieldTitle } from "../format/field";
 import { count, lowerBound } from "../format/number";
-import type { FieldList } from "../generated/FieldList";
 import type { Report } from "../generated/Report";
-import type { TopRow as Value } from "../generated/TopRow";
+import { numberOf, totalOf } from "../measure/measures";
 import { question } from "../state/store";
-import { TopRow } from "./TopRow";
+import { type Columns, TopRow, type Value } from "./TopRow";
 import { theme } from "./theme";
 import { useDrawnRows } from "./useDrawnRows";
 
@@ -22,8 +21,8 @@ export interface Values {
   distinct: number | undefined;
   /** Whether memory ran out for this field. */
   isEstimated: boolean;
-  /** The number of records that have these values, or none. */
-  matching: number;
+  /** The sums over all records, whether or not they have a value. */
+  sums: { matching: number; errors: number; bytes_sent: number };
 }
 
 /** The values of a field that a report has. */
@@ -32,18 +31,20 @@ export function valuesOfReport(report: Report, field: string): Values {
     rows: report.top[field] ?? [],
     distinct: report.distinct[field],
     isEstimated: report.estimated.includes(field),
-    matching: report.matching,
+    sums: report,
   };
 }
 
-/** The values of a field that were asked for. */
-export function valuesOfList({ group, values, estimated = false, matching }: FieldList): Values {
-  return { rows: group.rows, distinct: values, isEstimated: estimated, matching };
+/** The columns of a list whose values are those of a report. */
+export function columnsOfReport(report: Report): Columns {
+  const hasErrors = !report.absent.includes("errors");
+  return { measure: "requests", hasErrors, hasTime: false, hasLine: false };
 }
 
 interface Props {
   field: string;
   values: Values;
+  columns: Columns;
   report: Report;
   /** Whether other values are awaited. */
   isBusy?: boolean;
@@ -54,16 +55,18 @@ interface Props {
 }
 
 /** The values of one field. */
-export function TopList({ field, values, report, isBusy = false, head, isWhole = false }: Props) {
-  const { rows, matching, distinct, isEstimated } = values;
-  const most = rows.reduce((max, row) => Math.max(max, row.count), 0);
+export function TopList(props: Props) {
+  const { field, values, columns, report, isBusy = false, head, isWhole = false } = props;
+  const { rows, sums, distinct, isEstimated } = values;
+  const { measure } = columns;
+  const most = rows.reduce((max, row) => Math.max(max, numberOf(row, measure, report) ?? 0), 0);
   const colors = colorsOf(field, report, rows);
   const list = useRef<HTMLUListElement>(null);
   const drawn = useDrawnRows(rows.length);
   const onFocusIn = useFocusOfValue(list);
   return (
     <section
-      class={field === "client" ? "panel top-list has-stories" : "panel top-list"}
+      class={classOf(field, columns)}
       data-testid={`top-${field}`}
       aria-label={fieldTitle(field)}
     >
@@ -89,7 +92,8 @@ export function TopList({ field, values, report, isBusy = false, head, isWhole =
             field={field}
             row={row}
             most={most}
-            matching={matching}
+            total={totalOf(sums, measure)}
+            columns={columns}
             report={report}
             color={colors.get(row.value)}
           />
@@ -98,6 +102,17 @@ export function TopList({ field, values, report, isBusy = false, head, isWhole =
       {!isWhole && <More shown={rows.length} distinct={distinct ?? rows.length} />}
     </section>
   );
+}
+
+function classOf(field: string, { hasErrors, hasTime, hasLine }: Columns): string {
+  const parts = [
+    "panel top-list",
+    field === "client" && "has-stories",
+    hasErrors && "has-errors",
+    hasTime && "has-time",
+    hasLine && "has-lines",
+  ];
+  return parts.filter(Boolean).join(" ");
 }
 
 /** That the numbers of a field are estimates. */

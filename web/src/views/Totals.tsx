@@ -9,6 +9,10 @@ import type { Quantiles } from "../generated/Quantiles";
 import type { Report } from "../generated/Report";
 import { DURATION_TITLES } from "../generated/words";
 import type { YearSource } from "../generated/YearSource";
+import { chooseMeasure } from "../measure/control";
+import { durationOf } from "../measure/measures";
+import type { Measure } from "../state/measure";
+import { question } from "../state/store";
 import { withoutLines } from "../state/withoutLines";
 
 /** Characters of an end beyond which a range needs smaller letters. */
@@ -30,6 +34,7 @@ export function Totals({ report, samplesShown, onSamples }: Props) {
     <dl class="totals">
       <Figure
         name={totalName(report)}
+        measure="requests"
         id="total-requests"
         value={report.matching}
         text={count(report.matching)}
@@ -39,18 +44,19 @@ export function Totals({ report, samplesShown, onSamples }: Props) {
       {!report.absent.includes("errors") && (
         <Figure
           name="Errors"
+          measure="errors"
           id="total-errors"
           value={report.errors}
           text={count(report.errors)}
           tone={report.errors >= ERRORS_BAD * report.matching && report.errors > 0 ? "bad" : ""}
         >
-          {report.matching > 0 &&
-            `error rate ${share(report.errors, report.matching)}, status 400 to 599`}
+          {report.matching > 0 && errorRate(report)}
         </Figure>
       )}
       {!report.absent.includes("bytes_sent") && (
         <Figure
           name="Bytes sent"
+          measure="bytes"
           id="total-bytes"
           value={report.bytes_sent}
           text={bytes(report.bytes_sent)}
@@ -90,6 +96,16 @@ export function Totals({ report, samplesShown, onSamples }: Props) {
   );
 }
 
+/** The part of the records with an error; what counts as one is said to those who do not see it. */
+function errorRate(report: Report) {
+  return (
+    <>
+      error rate {share(report.errors, report.matching)}
+      <span class="visually-hidden">, status 400 to 599</span>
+    </>
+  );
+}
+
 interface FigureProps {
   name: ComponentChildren;
   text: string;
@@ -98,17 +114,34 @@ interface FigureProps {
   value?: number;
   tone?: string;
   wide?: boolean;
+  /** The measure that the figure chooses. */
+  measure?: Measure;
 }
 
-function Figure({ name, text, children, id, value, tone, wide }: FigureProps) {
+function Figure({ name, text, children, id, value, tone, wide, measure }: FigureProps) {
   return (
     <div class={wide ? "figure wide" : "figure"}>
-      <dt>{name}</dt>
+      <dt>{measure === undefined ? name : <Switch measure={measure}>{name}</Switch>}</dt>
       <dd class={`figure-value ${tone ?? ""}`} data-testid={id} data-value={value}>
         {text}
       </dd>
       <dd class="figure-note">{children || "\u00a0"}</dd>
     </div>
+  );
+}
+
+/** Chooses what the chart and the lists count. */
+function Switch({ measure, children }: { measure: Measure; children: ComponentChildren }) {
+  return (
+    <button
+      type="button"
+      class="figure-switch"
+      data-testid={`measure-${measure}`}
+      aria-pressed={question.value.measure === measure}
+      onClick={() => chooseMeasure(measure)}
+    >
+      {children}
+    </button>
   );
 }
 
@@ -226,6 +259,7 @@ function Latency({
   return (
     <Figure
       name={<FieldName name={`${name}, median`} field={field} report={report} />}
+      {...(field === durationOf(report) && { measure: "time" as const })}
       text={duration(times.p50)}
       wide
     >

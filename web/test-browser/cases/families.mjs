@@ -1,6 +1,7 @@
 // Lists in cards: fields that follow from others, several values of a list, keys.
 
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
 import { findings } from "../support/axe.mjs";
 import { openList } from "../support/lists.mjs";
 import { byId, chips, choose, numbers, row, settled, shows, until } from "../support/page.mjs";
@@ -140,5 +141,78 @@ export function families(define) {
     assert.deepEqual(await boxes(), before);
     await openList(page, "hour");
     assert.deepEqual(await boxes(), before, "the hours have the room of any list");
+  });
+
+  define("a figure sets the measure of the chart and of the lists", async (world) => {
+    const { page } = world;
+    await open(world);
+    const whole = await report(LOG);
+    const sums = { errors: whole.errors, bytes: whole.bytes_sent };
+    for (const [measure, sum] of Object.entries(sums)) {
+      await page.click(byId(`measure-${measure}`));
+      await until(
+        page,
+        (total) => document.querySelector('[data-testid="chart"]').dataset.total === total,
+        String(sum),
+      );
+      await settled(page);
+      assert.ok(page.url().includes(`m=${measure}`), page.url());
+      for (const field of ["path", "network"]) {
+        const sorted = await counted(field, LOG, "--sort", measure);
+        assert.deepEqual(await rowsOf(page, field), sorted.slice(0, 10), `${field} by ${measure}`);
+      }
+    }
+    await page.goBack();
+    await page.goBack();
+    await settled(page);
+    assert.equal((await numbers(page)).chart.total, whole.matching);
+    await shows(page, whole);
+  });
+
+  define("a list is sorted by its error rate, and its lines follow the time", async (world) => {
+    const { page } = world;
+    await open(world);
+    const heads = `${byId("top-path")} ${byId("sort-error_rate")}`;
+    await page.click(heads);
+    await settled(page);
+    const sorted = await counted("path", LOG, "--sort", "error_rate");
+    assert.deepEqual(await rowsOf(page, "path"), sorted.slice(0, 10));
+    await page.click(`${byId("top-path")} ${byId("sort-measure")}`);
+    await settled(page);
+    assert.deepEqual(await rowsOf(page, "path"), (await counted("path", LOG)).slice(0, 10));
+    const lines = await page.$$(`${byId("top-path")} .spark-line`);
+    assert.equal(lines.length, 10, "each row has a line");
+  });
+
+  define("a log with durations is listed by them", async (world) => {
+    const { page, server } = world;
+    const path = world.path("times.log");
+    const line = (at) => {
+      const second = String(at % 60).padStart(2, "0");
+      return JSON.stringify({
+        time_iso8601: `2026-11-02T03:04:${second}+00:00`,
+        remote_addr: `192.0.2.${at % 7}`,
+        request_uri: `/${at % 5}`,
+        status: 200,
+        request_time: (at % 5) * 0.3 + 0.1,
+      });
+    };
+    await writeFile(path, `${Array.from({ length: 300 }, (_, at) => line(at)).join("\n")}\n`);
+    await page.goto(server.url);
+    await choose(page, path);
+    await settled(page);
+    await page.click(byId("measure-time"));
+    await until(page, () => document.querySelector('[data-testid="chart"]').dataset.max === "1300");
+    await settled(page);
+    const { group } = await report("--group", "path", "--sort", "p95", path);
+    assert.deepEqual(
+      await rowsOf(page, "path"),
+      group.rows.map(({ value, count }) => [value, count]),
+    );
+    const first = await page.$eval(
+      `${byId("top-path")} .top-item .top-count`,
+      (one) => one.innerText,
+    );
+    assert.equal(first, "1.30 s");
   });
 }

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { copyFile } from "node:fs/promises";
 import { findings, isNotCovered } from "../support/axe.mjs";
 import {
+  atValue,
   byId,
   chips,
   choose,
@@ -97,7 +98,7 @@ export function frame(define) {
       await isSelected(page, "clients");
       await page.keyboard.press("Escape");
       // A filter and a reload keep the tab, and so does Back.
-      await (await page.$(`${byId("top-client")} ${byId("top-row")}`)).click();
+      await (await page.$(`${byId("top-client")} ${byId("top-row")}`)).click(atValue);
       await chips(page, 1);
       await page.reload();
       await chips(page, 1);

@@ -2,7 +2,16 @@
 
 import assert from "node:assert/strict";
 import { open, stat, writeFile } from "node:fs/promises";
-import { byId, choose, numbers, openSources, settled, shows, until } from "../support/page.mjs";
+import {
+  atValue,
+  byId,
+  choose,
+  numbers,
+  openSources,
+  settled,
+  shows,
+  until,
+} from "../support/page.mjs";
 import { report } from "../support/weir.mjs";
 
 /** Console messages of a browser about a connection that the test has cut. */
@@ -167,7 +176,7 @@ export function growing(define, shared) {
       assert.equal((await numbers(page)).requests, requests);
       // A gesture would label old numbers with a new filter.
       const address = page.url();
-      await page.click(byId("top-row"));
+      await page.click(byId("top-row"), atValue);
       await until(page, () =>
         [...document.querySelectorAll('[data-testid="banner"]')].some((banner) =>
           /nothing was changed/.test(banner.textContent),

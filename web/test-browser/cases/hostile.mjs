@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import {
   altClick,
+  atValue,
   byId,
   chips,
   choose,
@@ -137,7 +138,7 @@ export function hostile(define) {
     );
     for (const [at, count] of counts.entries()) {
       const fresh = () => page.$$(`${byId("top-path")} ${byId("top-row")}[data-value="/\ufffd"]`);
-      await (await fresh())[at].click();
+      await (await fresh())[at].click(atValue);
       await chips(page, 1);
       assert.equal((await numbers(page)).requests, count);
       await page.reload();

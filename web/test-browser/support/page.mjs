@@ -168,6 +168,9 @@ export function numbersOf(report) {
   };
 }
 
+/** Where a row is clicked: at its value, because its buttons stand in its middle. */
+export const atValue = { offset: { x: 20, y: 10 } };
+
 /** Returns the row of a value in a list, scrolled to where nothing pinned covers it. */
 export async function row(page, field, value) {
   await openList(page, field);
@@ -175,6 +178,8 @@ export async function row(page, field, value) {
   for (const one of rows) {
     if ((await one.evaluate((element) => element.dataset.value)) !== value) continue;
     await one.evaluate((element) => element.scrollIntoView({ block: "center" }));
+    const click = one.click.bind(one);
+    one.click = () => click(atValue);
     return one;
   }
   throw new Error(`the list of ${field} has no row ${JSON.stringify(value)}`);

@@ -64,6 +64,7 @@ pub use evaluation_by_kind::EvaluationByKind;
 pub use fold::Fold;
 pub use grouping::{
     DerivedValues, GroupKey, GroupTable, GroupVisitors, GroupedNumber, Grouping, NumberSum,
+    TimeSpans,
 };
 pub use histogram::{Bucket, Histogram};
 pub use quantiles::Quantiles;

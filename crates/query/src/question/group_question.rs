@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use weir_core::{
-    DerivedValues, Field, GroupKey, GroupedNumber, Grouping, STATUS_CLASS, Values, has_own_order,
+    DerivedValues, Field, GroupKey, GroupedNumber, Grouping, STATUS_CLASS, TimeSpans, Values,
+    has_own_order,
 };
 use weir_view::{Measure, Query, Statistic};
 
@@ -114,6 +115,17 @@ impl GroupQuestion {
     ) -> Grouping {
         let grouping = grouping_by(vec![GroupKey::Derived], &self.needed(), values);
         Grouping { derived: Some(derived.clone()), ..grouping }
+    }
+
+    /// Returns what has to be computed for spans of time.
+    pub(crate) fn span_grouping(
+        measures: &[Measure],
+        spans: TimeSpans,
+        values: &Values,
+    ) -> Grouping {
+        let further: Vec<Measure> =
+            measures.iter().copied().filter(|measure| !measure.is_of_tally()).collect();
+        Grouping { spans: Some(spans), ..grouping_by(vec![GroupKey::Span], &further, values) }
     }
 
     /// Returns the measures that do not follow from the records, bytes and errors of a group.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use weir_core::{DerivedCatalog, DerivedField, Zone, derived_field};
+use weir_core::{DerivedCatalog, DerivedField, TimeSpans, Zone, derived_field};
 use weir_ingest::{DataSet, FormatChoice, Pipeline, PipelineOptions, Retention, SourceEnd};
-use weir_query::{KnownDerived, ListPart, field_list, report};
+use weir_query::{KnownDerived, ListPart, field_list, report, series};
 use weir_view::{FieldList, GroupRow, Query};
 
 use crate::parsed;
@@ -131,13 +131,13 @@ fn a_part_of_a_list_is_searched_and_skipped_to() {
     let data = data(&[], None);
     let all = listed(&data, &query("path/1", &[], None), &ListPart::default());
     let values: Vec<&str> = all.group.rows.iter().map(|row| row.value.text.as_str()).collect();
-    let part = ListPart { from: 1, search: String::new() };
+    let part = ListPart { from: 1, ..ListPart::default() };
     let two = Query { top: 2, ..query("path/1", &[], None) };
     let list = listed(&data, &two, &part);
     let found: Vec<&str> = list.group.rows.iter().map(|row| row.value.text.as_str()).collect();
     assert_eq!(found, values[1..3]);
     assert_eq!(list.group.rest.values, values.len() as u64 - 2);
-    let shop = ListPart { from: 0, search: "SHOP".to_owned() };
+    let shop = ListPart { search: "SHOP".to_owned(), ..ListPart::default() };
     let list = listed(&data, &query("path/1", &[], None), &shop);
     assert_eq!(list.group.rows.len(), 1);
     assert_eq!((list.group.rows[0].value.text.as_str(), list.values), ("/shop/", all.values));
@@ -150,5 +150,62 @@ fn lists_of_columns_have_their_values_too() {
         let query = query(field, &["hour<12"], None);
         let expected = report(&data, &query, 1).expect("a valid query").group;
         assert_eq!(Some(listed(&data, &query, &ListPart::default()).group), expected, "{field}");
+    }
+}
+
+/// The second of 2 November 2026 in UTC, and hours after it.
+const HOURS_S: fn(i64) -> i64 = |hours| 1_793_577_600 + 3_600 * hours;
+
+/// Three spans, of which the second is empty, as conditions too.
+fn spans() -> (TimeSpans, Vec<String>) {
+    let bounds: Vec<i64> = [0, 30, 30, 31, 100].map(HOURS_S).to_vec();
+    let spans = TimeSpans::new(bounds.iter().map(|bound| bound * 1_000_000_000).collect());
+    let stamp = |bound: i64| {
+        let time = weir_core::Timestamp { unix_ns: bound * 1_000_000_000, offset_s: 0 };
+        weir_core::format_rfc3339(time)
+    };
+    let condition = |pair: &[i64]| format!("time>={} and time<{}", stamp(pair[0]), stamp(pair[1]));
+    let bounds = [0, 30, 31, 100].map(HOURS_S);
+    (spans, bounds.windows(2).map(condition).collect())
+}
+
+#[test]
+fn the_records_of_values_are_counted_over_time() {
+    let data = data(&[], None);
+    let (spans, conditions) = spans();
+    for field in ["path", "network", "hour"] {
+        let part = ListPart { spans: Some(spans.clone()), ..ListPart::default() };
+        let list = listed(&data, &query(field, &["status!=300"], None), &part);
+        assert!(!list.group.rows.is_empty());
+        assert_eq!(list.over_time.len(), list.group.rows.len());
+        for (at, condition) in conditions.iter().enumerate() {
+            let query = query(field, &["status!=300", condition], None);
+            let expected = listed(&data, &query, &ListPart::default());
+            for (row, counts) in list.group.rows.iter().zip(&list.over_time) {
+                let same = expected.group.rows.iter().find(|other| other.value == row.value);
+                let count = same.map_or(0, |row| row.tally.selected.count);
+                assert_eq!(counts[at], count, "{field} {:?} {condition}", row.value);
+            }
+        }
+    }
+}
+
+#[test]
+fn measures_over_time_are_those_of_each_span() {
+    let data = data(&[], None);
+    let (spans, conditions) = spans();
+    let asked = query("path", &["extension=png"], None);
+    let answer = series(&data, &parsed(&asked), &spans, 2, &AtomicBool::new(false));
+    let answer = answer.expect("a valid query").expect("it was not abandoned");
+    assert_eq!(answer.spans.len(), conditions.len());
+    for (span, condition) in answer.spans.iter().zip(conditions) {
+        let query = query("extension", &["extension=png", &condition], None);
+        let list = listed(&data, &query, &ListPart::default());
+        let all = list.group.rows.first().map(|row| row.tally.selected).unwrap_or_default();
+        assert_eq!(span.tally, all, "{condition}");
+        let measures = list.group.rows.first().map(|row| row.measures.clone());
+        if let Some(measures) = measures {
+            assert_eq!(span.measures, measures, "{condition}");
+        }
     }
 }

@@ -3,18 +3,76 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use weir_core::TimeSpans;
 use weir_ingest::DataSet;
-use weir_query::{ListPart, WrittenQuery, field_list};
+use weir_query::{ListPart, WrittenQuery, field_list, series};
 use weir_view::LiveReply;
 
+use super::LISTS_MAX;
 use super::follow::Pace;
 use super::question::{Question, QuestionWork, ReplyTo};
 use crate::answer;
 use crate::refusal::Refusal;
-use crate::turns::Effort;
 
 /// The maximum number of characters to search for.
 const SEARCH_CHARACTERS_MAX: usize = 1_000;
+
+/// The maximum number of spans of time, for each value of a list and for a series: more than a screen
+/// has pixels for.
+const SPANS_MAX: usize = 2_000;
+
+/// Returns the spans between bounds in seconds since 1970.
+pub(super) fn spans(bounds: &[i64]) -> TimeSpans {
+    TimeSpans::new(bounds.iter().map(|bound| bound.saturating_mul(1_000_000_000)).collect())
+}
+
+fn too_many_spans() -> Refusal {
+    Refusal::BadRequest(format!("there are too many spans of time: there can be {SPANS_MAX}"))
+}
+
+/// The pace of answers beside views, while the data grows: all lists of a connection together take an
+/// eighth of the time, because parsers wait while one reads the values.
+fn pace(work_time: Duration) -> Pace {
+    let again = Duration::from_millis(400).max(work_time * 8 * LISTS_MAX as u32);
+    Pace { again, newer: Duration::ZERO }
+}
+
+/// A question about measures over time.
+pub(super) struct SeriesQuestion {
+    query: WrittenQuery,
+    spans: TimeSpans,
+}
+
+impl SeriesQuestion {
+    pub(super) fn check(
+        query: WrittenQuery,
+        bounds: &[i64],
+        data: &DataSet,
+    ) -> Result<Self, Refusal> {
+        if bounds.len() > SPANS_MAX + 1 {
+            return Err(too_many_spans());
+        }
+        answer::check(&query, data)?;
+        Ok(Self { query, spans: spans(bounds) })
+    }
+}
+
+impl Question for SeriesQuestion {
+    fn pace(&self, work_time: Duration) -> Pace {
+        pace(work_time)
+    }
+
+    fn answer(
+        &self,
+        ReplyTo { query, .. }: ReplyTo,
+        QuestionWork { session, data, .. }: &QuestionWork,
+        should_stop: &AtomicBool,
+    ) -> Result<Option<LiveReply>, Refusal> {
+        let settled = self.query.settled_for(&**data)?;
+        let series = series(data, &settled, &self.spans, session.jobs(), should_stop)?;
+        Ok(series.map(|answer| LiveReply::Series { query, answer: Some(answer), error: None }))
+    }
+}
 
 /// A question about some values of a field.
 pub(super) struct ListQuestion {
@@ -32,6 +90,9 @@ impl ListQuestion {
             let why = format!("the text to search for can have {SEARCH_CHARACTERS_MAX} characters");
             return Err(Refusal::BadRequest(why));
         }
+        if part.spans.as_ref().is_some_and(|spans| spans.len() > SPANS_MAX) {
+            return Err(too_many_spans());
+        }
         if query.group().is_none_or(|group| group.fields.len() != 1) {
             let why = "`group` of a list is the name of one field".to_owned();
             return Err(Refusal::BadRequest(why));
@@ -42,13 +103,8 @@ impl ListQuestion {
 }
 
 impl Question for ListQuestion {
-    fn effort(&self) -> Effort {
-        Effort::Unknown
-    }
-
     fn pace(&self, work_time: Duration) -> Pace {
-        // As the views, which show other lists beside it.
-        Pace { again: Duration::from_millis(400).max(work_time * 8), newer: Duration::ZERO }
+        pace(work_time)
     }
 
     fn answer(

@@ -57,6 +57,7 @@ const KEYS_MAX: usize = 500;
 struct Messages {
     query: watch::Sender<String>,
     count: watch::Sender<String>,
+    series: watch::Sender<String>,
     panels: [watch::Sender<String>; PANELS_MAX],
     lines: [watch::Sender<String>; LINE_PANELS_MAX],
     lists: [watch::Sender<String>; LISTS_MAX],
@@ -71,6 +72,7 @@ impl Messages {
         let (senders, panel, subject, what) = match topic {
             LiveTopic::Query => return Ok(&self.query),
             LiveTopic::Count => return Ok(&self.count),
+            LiveTopic::Series => return Ok(&self.series),
             LiveTopic::Panel(panel) => (&self.panels[..], panel, Subject::Rules, "panels"),
             LiveTopic::Lines(panel) => (&self.lines[..], panel, Subject::Lines, "panels of lines"),
             LiveTopic::List(panel) => (&self.lists[..], panel, Subject::List, "lists"),
@@ -85,10 +87,11 @@ impl Messages {
     /// Returns the places of all topics but the query, with their subjects and numbers.
     fn slots(&self) -> impl Iterator<Item = (Subject, u32, &watch::Sender<String>)> {
         let count = std::iter::once((Subject::Count, 0, &self.count));
+        let series = std::iter::once((Subject::Series, 0, &self.series));
         let panels = (0..).zip(&self.panels).map(|(panel, it)| (Subject::Rules, panel, it));
         let lines = (0..).zip(&self.lines).map(|(panel, it)| (Subject::Lines, panel, it));
         let lists = (0..).zip(&self.lists).map(|(panel, it)| (Subject::List, panel, it));
-        count.chain(panels).chain(lines).chain(lists)
+        count.chain(series).chain(panels).chain(lines).chain(lists)
     }
 }
 

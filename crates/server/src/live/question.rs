@@ -80,6 +80,7 @@ pub(super) enum Subject {
     Blocks,
     Lines,
     List,
+    Series,
 }
 
 /// The refusal of a question.
@@ -108,6 +109,7 @@ impl ReplyTo {
             Subject::Blocks => LiveReply::Blocks { panel, query, answer: None, error },
             Subject::Lines => LiveReply::Lines { panel, query, answer: None, error },
             Subject::List => LiveReply::List { panel, query, answer: None, error },
+            Subject::Series => LiveReply::Series { query, answer: None, error },
             Subject::Rules => {
                 let place = place.map(|place| *place);
                 LiveReply::Rules { panel, query, answer: None, error, place, lines: None }

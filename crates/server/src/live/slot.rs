@@ -14,7 +14,7 @@ use weir_view::{LinesNeeded, LiveReply, LiveRequest, NeededFile};
 use super::count::CountQuestion;
 use super::follow::{Answering, Asking, Pace, Sent, has_open_source, serve};
 use super::lines::LinesQuestion;
-use super::list::ListQuestion;
+use super::list::{ListQuestion, SeriesQuestion, spans};
 use super::message::{Message, read_message};
 use super::question::{Question, QuestionWork, ReplyTo, Subject};
 use super::{blocks, rules, send_reply};
@@ -84,7 +84,9 @@ impl Slot<'_> {
         let effort = match subject {
             Subject::Rules | Subject::Blocks if message_bytes > SHORT_MESSAGE_BYTES => Effort::Long,
             Subject::Rules | Subject::Blocks => Effort::Short,
-            Subject::Count | Subject::Lines | Subject::List => Effort::of(query.expressions()),
+            Subject::Count | Subject::Lines | Subject::List | Subject::Series => {
+                Effort::of(query.expressions())
+            }
         };
         let asked = Arc::new((request, query));
         let mut pause = RETRY_PAUSE_MIN;
@@ -240,8 +242,12 @@ fn check(
             let wanted = WantedLines { from, count, order: *order, around: *around, has_fields };
             Some(Box::new(LinesQuestion::check(query, wanted, finder.clone(), data)?))
         }
-        LiveRequest::List { from, search, .. } => {
-            let part = ListPart { from: *from as usize, search: search.clone() };
+        LiveRequest::Series { bounds, .. } => {
+            Some(Box::new(SeriesQuestion::check(query, bounds, data)?))
+        }
+        LiveRequest::List { from, search, bounds, .. } => {
+            let spans = (!bounds.is_empty()).then(|| spans(bounds));
+            let part = ListPart { from: *from as usize, search: search.clone(), spans };
             Some(Box::new(ListQuestion::check(query, part, data)?))
         }
         LiveRequest::Rules { rule: Some(rule), details, .. } => {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::derived_values::DerivedValues;
+use super::spans::TimeSpans;
 use crate::schema::ColumnId;
 
 /// What records are grouped by, and what is computed for each group besides records, bytes and
@@ -25,6 +26,8 @@ pub struct Grouping {
     pub keys: Vec<GroupKey>,
     /// The values of the key that is derived, which have to be learnt before rows are added.
     pub derived: Option<Arc<DerivedValues>>,
+    /// The spans of the key that is the time. Records outside of all have no value.
+    pub spans: Option<TimeSpans>,
     /// The number columns whose sums or quantiles are computed.
     pub numbers: Vec<GroupedNumber>,
     /// A text column whose distinct values are counted in each group.
@@ -52,6 +55,8 @@ pub enum GroupKey {
     StatusClass,
     /// The values of [`Grouping::derived`].
     Derived,
+    /// The spans of [`Grouping::spans`].
+    Span,
 }
 
 /// The measures of a number column that are computed for each group.
@@ -74,6 +79,7 @@ impl PartialEq for Grouping {
             _ => false,
         };
         has_same_ids
+            && self.spans == other.spans
             && self.keys == other.keys
             && self.numbers == other.numbers
             && self.distinct == other.distinct
@@ -93,6 +99,7 @@ impl Grouping {
         Self {
             keys,
             derived: None,
+            spans: None,
             numbers: Vec::new(),
             distinct: None,
             visitors: false,

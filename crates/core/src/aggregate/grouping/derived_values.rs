@@ -149,7 +149,7 @@ impl DerivedValues {
     }
 
     /// Replaces `ids` by those of the selected rows. What was not learnt has the remainder.
-    pub(crate) fn ids_of(&self, segment: &Segment, selection: &Selection, ids: &mut Vec<u32>) {
+    pub fn ids_of(&self, segment: &Segment, selection: &Selection, ids: &mut Vec<u32>) {
         ids.clear();
         match self.from {
             DerivedFrom::Column(column) => match segment.text(column) {

@@ -21,6 +21,7 @@ mod distinct;
 mod distribution;
 mod keys;
 mod rounded;
+mod spans;
 mod sums;
 mod visitors;
 
@@ -41,6 +42,7 @@ use visitors::VisitorTable;
 
 pub use definition::{GroupKey, GroupedNumber, Grouping};
 pub use derived_values::DerivedValues;
+pub use spans::TimeSpans;
 pub use sums::NumberSum;
 pub use visitors::GroupVisitors;
 
@@ -167,8 +169,13 @@ impl GroupTable {
         let (first, others) =
             self.grouping.keys.split_first().unwrap_or((&GroupKey::StatusClass, &[]));
         let derived = self.grouping.derived.as_deref();
+        let spans = self.grouping.spans.as_ref();
         let key_ids = |key: GroupKey, ids: &mut Vec<u32>| match (key, derived) {
             (GroupKey::Derived, Some(derived)) => derived.ids_of(segment, selection, ids),
+            (GroupKey::Span, _) => match spans {
+                Some(spans) => spans.ids_of(segment, selection, ids),
+                None => ids.clear(),
+            },
             _ => key_ids(key, segment, selection, classes, ids),
         };
         key_ids(*first, &mut buffers.groups);
@@ -361,6 +368,9 @@ impl GroupTable {
 fn ids_of(grouping: &Grouping, keys: &KeyTable) -> usize {
     match (&grouping.keys[..], &grouping.derived) {
         ([GroupKey::Derived], Some(derived)) => derived.dictionary().ids(),
+        ([GroupKey::Span], _) => {
+            FIRST_ID as usize + grouping.spans.as_ref().map_or(0, TimeSpans::len)
+        }
         _ => keys.ids(),
     }
 }
@@ -377,7 +387,7 @@ fn key_ids(
         GroupKey::Column(column) => column,
         GroupKey::StatusClass => Field::Status.column(),
         // Without its values, no record has it.
-        GroupKey::Derived => {
+        GroupKey::Derived | GroupKey::Span => {
             ids.clear();
             return ids.resize(selection.len(), ABSENT);
         }
@@ -389,7 +399,7 @@ fn key_ids(
     };
     match key {
         GroupKey::Column(_) => gather(codes, selection, ids, |id| id as u32),
-        GroupKey::StatusClass | GroupKey::Derived => {
+        GroupKey::StatusClass | GroupKey::Derived | GroupKey::Span => {
             gather(codes, selection, ids, |id| match id as u32 {
                 ABSENT => ABSENT,
                 _ => FIRST_ID + u32::from(classes.class(id)),

@@ -1,0 +1,82 @@
+/** The chart of a measure: the histogram of a report with other numbers. */
+
+import type { Drawing } from "../chart/overlay";
+import type { Theme } from "../chart/palette";
+import { seriesOf } from "../chart/series";
+import type { Noun } from "../format/kind";
+import { instantSeconds, parseStamp } from "../format/time";
+import type { Histogram } from "../generated/Histogram";
+import type { Report } from "../generated/Report";
+import { STATUS_CLASS } from "../generated/words";
+import type { Measure } from "../state/measure";
+import type { SeriesSlice } from "../state/series";
+import { numberOf } from "./measures";
+
+/** The classes of statuses that are errors. */
+const ERRORS = ["4xx", "5xx"];
+
+const NOUNS: Record<Exclude<Measure, "requests">, Noun> = {
+  errors: { one: "error", many: "errors" },
+  bytes: { one: "byte", many: "bytes" },
+  // What the axis counts: whole numbers, as of all other measures.
+  time: { one: "ms", many: "ms" },
+};
+
+/** The bounds of the bars, in seconds since 1970. */
+export function boundsOf({ buckets, until }: Histogram): number[] {
+  const stamps = [...buckets.map(({ start }) => start), until].map(parseStamp);
+  return stamps.flatMap((stamp) => (stamp ? [Math.floor(instantSeconds(stamp))] : []));
+}
+
+/** Whether the chart of a measure needs numbers that no report has. */
+export function needsSeries(measure: Measure, { histogram }: Report): boolean {
+  if (measure === "requests" || !histogram) return false;
+  return measure !== "errors" || histogram.field !== STATUS_CLASS;
+}
+
+/** The drawing of a measure other than the number of records; `null` while it is not known. */
+export function measureDrawing(
+  measure: Exclude<Measure, "requests">,
+  report: Report,
+  { answer }: SeriesSlice,
+  theme: Theme,
+): Drawing | null {
+  const { histogram } = report;
+  if (!histogram) return null;
+  if (!needsSeries(measure, report)) return drawing(errorsOf(histogram), measure, theme);
+  if (answer === null) return null;
+  const spans = new Map(answer.bounds.map((bound, at) => [bound, answer.series.spans[at]]));
+  const bounds = boundsOf(histogram);
+  const buckets = histogram.buckets.map(({ start }, at) => {
+    const span = spans.get(bounds[at]!);
+    const value = span ? (numberOf(span, measure, report) ?? 0) : 0;
+    return { start, count: measure === "time" ? Math.round(value * 1000) : value, by: {} };
+  });
+  return drawing(withBuckets(histogram, [], buckets), measure, theme);
+}
+
+/** The bars of the statuses that are errors. */
+function errorsOf(histogram: Histogram): Histogram {
+  const groups = histogram.groups.filter((group) => ERRORS.includes(group));
+  const buckets = histogram.buckets.map(({ start, by }) => {
+    const own = groups.map((group) => [group, by[group] ?? 0] as const);
+    const count = own.reduce((sum, [, value]) => sum + value, 0);
+    return { start, count, by: Object.fromEntries(own) };
+  });
+  return withBuckets(histogram, groups, buckets);
+}
+
+/** The lane stays that of all records. */
+function withBuckets(
+  histogram: Histogram,
+  groups: string[],
+  buckets: Histogram["buckets"],
+): Histogram {
+  const unfiltered = histogram.unfiltered ?? histogram.buckets.map(({ count }) => count);
+  return { ...histogram, groups, buckets, unfiltered };
+}
+
+function drawing(histogram: Histogram, measure: keyof typeof NOUNS, theme: Theme): Drawing {
+  const total = histogram.buckets.reduce((sum, { count }) => sum + count, 0);
+  return { histogram, series: seriesOf(histogram, theme), kinds: [{ ...NOUNS[measure], total }] };
+}

@@ -1,0 +1,12 @@
+/** The measure: what is counted in the chart and in every list. */
+
+/** The measures, in the order of their figures. */
+export const MEASURES = ["requests", "errors", "bytes", "time"] as const;
+
+/** The number of records, of those with an error, their bytes, or the 95th percentile of a duration. */
+export type Measure = (typeof MEASURES)[number];
+
+/** The measure of a name; the number of records if there is none. */
+export function measureNamed(name: string | null): Measure {
+  return MEASURES.find((measure) => measure === name) ?? "requests";
+}
