@@ -347,7 +347,7 @@ describe("the command", () => {
       ["$(reboot)`x`", "'$(reboot)`x`'"],
       ["it's", "'it'\\''s'"],
       ["a\nb\u001b[31m", "$'a\\x0ab\\x1b[31m'"],
-      ["\u009b'\\", "$'\\xc2\\x9b\\'\\\\'"],
+      ["\u009b'\\", "$'\\xc2\\x9b\\x27\\\\'"],
       ["\u00e9t\u00e9", "'\u00e9t\u00e9'"],
     ] as const) {
       expect(shellQuoted(word)).toBe(quoted);

@@ -1,5 +1,6 @@
 /** The parts of stacked bars, with their colours and sums. */
 
+import { ownValue } from "../format/ownValue";
 import type { Bucket } from "../generated/Bucket";
 import type { Histogram } from "../generated/Histogram";
 import { NO_STATUS_CLASS, NO_VALUE, STATUS_CLASS } from "../generated/words";
@@ -66,6 +67,6 @@ function isValue(field: string, group: string): boolean {
 
 /** Returns the number of a bucket's records in a series. */
 export function countOf(bucket: Bucket, name: string | null): number {
-  if (name !== null) return bucket.by[name] ?? 0;
+  if (name !== null) return ownValue(bucket.by, name) ?? 0;
   return Object.values(bucket.by).reduce((rest, value) => rest - value, bucket.count);
 }

@@ -1,3 +1,4 @@
+import { ownValue } from "../format/ownValue";
 import { visible } from "../format/text";
 import type { View } from "../generated/View";
 import { families, question } from "../state/store";
@@ -22,7 +23,7 @@ export function Families({ view }: { view: View }) {
 function Singles({ view }: { view: View }) {
   const single = families.value.known?.single ?? [];
   const rows = single.flatMap((field) => {
-    const row = view.report.top[field]?.[0];
+    const row = ownValue(view.report.top, field)?.[0];
     return row ? [{ field, row }] : [];
   });
   if (rows.length === 0) return null;

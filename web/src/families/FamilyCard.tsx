@@ -1,4 +1,5 @@
 import { compact, count, lowerBound } from "../format/number";
+import { ownValue } from "../format/ownValue";
 import { visible } from "../format/text";
 import type { Report } from "../generated/Report";
 import type { View } from "../generated/View";
@@ -78,6 +79,7 @@ function valuesOf(
 ): Values {
   const known = report.top[field] ? valuesOfReport(report, field) : { ...NO_VALUES, sums: report };
   const answer = list?.answer;
+<<<<<<< HEAD
   if (!answer) return known;
   const { group, over_time = [], values: distinct, estimated: isEstimated = false } = answer;
   const rows: Value[] = group.rows.map((row, at) => ({ ...row, overTime: over_time[at] }));
@@ -135,6 +137,12 @@ function Heads({ field, columns, report }: HeadsProps) {
       </div>
     </div>
   );
+=======
+  // Until the answer arrives, a list of the log has the values that match its own condition.
+  if (!answer) return ownValue(report.top, field) ? valuesOfReport(report, field) : NO_VALUES;
+  const values = valuesOfList(answer);
+  return isInOrder(field) ? { ...values, rows: inOrder(values.rows) } : values;
+>>>>>>> 953fe7b8 (web, follow: names of what every object has, and logs that begin alike)
 }
 
 interface ListsProps {
@@ -179,7 +187,7 @@ function Lists({ family, view, chosen, values }: ListsProps) {
 
 /** The number of values of a list, as far as it is known. */
 function Distinct({ of, view, own }: { of: string; view: View; own: number | undefined }) {
-  const distinct = own ?? view.report.distinct[of];
+  const distinct = own ?? ownValue(view.report.distinct, of);
   if (distinct === undefined) return null;
   const isLeast = view.report.estimated.includes(of);
   return (

@@ -1,6 +1,7 @@
 /** The names of lists on their tabs, which stand beside the title of their card. */
 
 import { fieldTitle } from "../format/field";
+import { ownValue } from "../format/ownValue";
 
 const TITLES: Record<string, string> = {
   network: "Networks",
@@ -24,5 +25,5 @@ const TITLES: Record<string, string> = {
 
 /** The name of the list of a field. A field that only this log has keeps its name, as in a filter. */
 export function listTitle(field: string): string {
-  return TITLES[field] ?? fieldTitle(field);
+  return ownValue(TITLES, field) ?? fieldTitle(field);
 }

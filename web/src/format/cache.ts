@@ -2,6 +2,7 @@
 
 import type { Report } from "../generated/Report";
 import { count, plural, share } from "./number";
+import { ownValue } from "./ownValue";
 
 /** The fields in which a gateway records the results of its caches, with their titles. */
 const CACHES = [
@@ -34,7 +35,7 @@ export interface CacheFigure {
 export function cachesOf({ kind, top }: Pick<Report, "kind" | "top">): CacheFigure[] {
   if (kind !== "request") return [];
   return CACHES.flatMap(([field, title]) => {
-    const rows = (top[field] ?? []).filter((row) => !row.absent && !row.remainder);
+    const rows = (ownValue(top, field) ?? []).filter((row) => !row.absent && !row.remainder);
     const of = (value: string) => rows.find((row) => row.value === value)?.count ?? 0;
     const [hits, misses, renewed] = [of("hit"), of("miss"), of("renewed")];
     const asked = hits + misses + renewed;

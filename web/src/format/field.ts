@@ -1,6 +1,7 @@
 /** Names of the fields on the page. */
 
 import { LIST_TITLES, STATUS_CLASS } from "../generated/words";
+import { ownValue } from "./ownValue";
 
 /** Labels of the fields of any log whose name cannot be used in a sentence. */
 const LABELS: Record<string, string> = {
@@ -17,10 +18,10 @@ const LABELS: Record<string, string> = {
 
 /** The title of a field's list. A field that only this log has keeps its name, as in a filter. */
 export function fieldTitle(field: string): string {
-  return LIST_TITLES[field] ?? field;
+  return ownValue(LIST_TITLES, field) ?? field;
 }
 
 /** The field's name in a sentence or on a chip. */
 export function fieldLabel(field: string): string {
-  return LABELS[field] ?? field;
+  return ownValue(LABELS, field) ?? field;
 }

@@ -3,6 +3,7 @@
 import { wordsOf } from "../format/kind";
 import { networkOf } from "../format/network";
 import { plural, trimmed } from "../format/number";
+import { ownValue } from "../format/ownValue";
 import { visible } from "../format/text";
 import type { Report } from "../generated/Report";
 import type { TopRow } from "../generated/TopRow";
@@ -40,7 +41,7 @@ export function examplesOf(report: Report): Example[] {
 
 /** The rows whose values can be typed. */
 function rowsOf({ top }: Report, field: string): TopRow[] {
-  return (top[field] ?? []).filter(
+  return (ownValue(top, field) ?? []).filter(
     ({ value, value_hex, remainder, absent }) =>
       value !== "" && !remainder && !absent && value_hex === undefined && visible(value) === value,
   );

@@ -79,15 +79,18 @@ function filesOf(sources: readonly Source[]): string[] {
   return [...new Set(names)];
 }
 
-/** A word as a POSIX shell reads it. Control characters, which a terminal obeys, are escaped. */
+/**
+ * A word as a shell reads it. Control characters, which a terminal obeys, are escaped; a shell that
+ * does not know such escapes reads another word, but no command.
+ */
 export function shellQuoted(word: string): string {
   if (/^[\w./:=@%+,-]+$/.test(word)) return word;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is escaped
   if (!/[\u0000-\u001f\u007f-\u009f]/.test(word)) return `'${word.replaceAll("'", "'\\''")}'`;
   const escaped = [...word].map((character) => {
     const code = character.codePointAt(0)!;
-    if (character === "'" || character === "\\") return `\\${character}`;
-    if (code >= 32 && (code < 127 || code > 159)) return character;
+    if (character === "\\") return "\\\\";
+    if (character !== "'" && code >= 32 && (code < 127 || code > 159)) return character;
     const bytes = [...new TextEncoder().encode(character)];
     return bytes.map((byte) => `\\x${byte.toString(16).padStart(2, "0")}`).join("");
   });

@@ -1,5 +1,6 @@
 /** Completions of conditions that a person types: `path~^/api`, `status>=400`. */
 
+import { ownValue } from "../format/ownValue";
 import { visible } from "../format/text";
 import type { Report } from "../generated/Report";
 import type { TopRow } from "../generated/TopRow";
@@ -66,7 +67,7 @@ function rankedBy(typed: string, all: Completion[]): Completion[] {
 }
 
 function valuesOf(field: string, before: string, report: Report): Completion[] {
-  return (report.top[field] ?? []).filter(canBeTyped).map(({ value, count }) => ({
+  return (ownValue(report.top, field) ?? []).filter(canBeTyped).map(({ value, count }) => ({
     text: before + quoted(value),
     label: value,
     count,
@@ -92,7 +93,7 @@ function fieldsOf(report: Report): Completion[] {
     .map(([field, sign]) => ({
       text: field + sign,
       label: field,
-      count: report.distinct[field] ?? null,
+      count: ownValue(report.distinct, field) ?? null,
       isField: true,
     }));
 }

@@ -3,6 +3,7 @@ import { mayHaveBlocks } from "../blocks/control";
 import { fieldTitle } from "../format/field";
 import { networkOf } from "../format/network";
 import { count, share } from "../format/number";
+import { ownValue } from "../format/ownValue";
 import { capitalized, visible } from "../format/text";
 import type { Report } from "../generated/Report";
 import { LinesView } from "../lines/LinesView";
@@ -138,7 +139,7 @@ function Facts({ report }: { report: Report }) {
       )}
       <div class="story-lists">
         {[...(isNetwork ? ["client"] : []), ...FIELDS]
-          .filter((field) => (report.top[field]?.length ?? 0) > 0)
+          .filter((field) => (ownValue(report.top, field)?.length ?? 0) > 0)
           .map((field) => (
             <Values key={field} field={field} report={report} />
           ))}
@@ -171,8 +172,8 @@ function Sessions({ sessions }: { sessions: readonly Session[] }) {
 
 /** The most frequent values of a field. */
 function Values({ field, report }: { field: string; report: Report }) {
-  const rows = report.top[field] ?? [];
-  const more = (report.distinct[field] ?? rows.length) - rows.length;
+  const rows = ownValue(report.top, field) ?? [];
+  const more = (ownValue(report.distinct, field) ?? rows.length) - rows.length;
   return (
     <section
       class="story-part"

@@ -1,6 +1,7 @@
 import { change } from "../control/questions";
 import { fieldLabel } from "../format/field";
 import { defaultStack } from "../format/kind";
+import { ownValue } from "../format/ownValue";
 import { visible } from "../format/text";
 import type { Report } from "../generated/Report";
 import { STATUS_CLASS } from "../generated/words";
@@ -49,5 +50,5 @@ function defaultStackLabel(report: Report): string {
 }
 
 function hasList(report: Report, field: string): boolean {
-  return report.top[field] !== undefined;
+  return ownValue(report.top, field) !== undefined;
 }

@@ -4,6 +4,15 @@ import { groupColors } from "../chart/palette";
 import { change } from "../control/questions";
 import { fieldTitle } from "../format/field";
 import { count, lowerBound } from "../format/number";
+
+<<<<<<< HEAD
+=======
+
+import { ownValue } from "../format/ownValue";
+import type { FieldList } from "../generated/FieldList";
+
+>>>>>>> 953fe7b8 (web, follow: names of what every object has, and logs that begin alike)
+
 import type { Report } from "../generated/Report";
 import { numberOf, totalOf } from "../measure/measures";
 import { question } from "../state/store";
@@ -28,8 +37,8 @@ export interface Values {
 /** The values of a field that a report has. */
 export function valuesOfReport(report: Report, field: string): Values {
   return {
-    rows: report.top[field] ?? [],
-    distinct: report.distinct[field],
+    rows: ownValue(report.top, field) ?? [],
+    distinct: ownValue(report.distinct, field),
     isEstimated: report.estimated.includes(field),
     sums: report,
   };

@@ -116,6 +116,33 @@ export function hostile(define) {
     await harmless(page);
   });
 
+  define("fields with the names of what every object has are fields", async (world) => {
+    const { page, server } = world;
+    const names = ["constructor", "toString", "__proto__"];
+    const lines = Array.from({ length: 60 }, (_, number) => {
+      const own = names.map((name, at) => `"${name}":"${name[0]}${number % (at + 2)}"`).join(",");
+      const status = [200, 404][number % 2];
+      return `{"time":"2025-12-17T09:00:${String(number).padStart(2, "0")}Z","remote_addr":"192.0.2.1","method":"GET","uri":"/","status":${status},${own}}\n`;
+    });
+    const file = world.path("fields.log");
+    await writeFile(file, lines.join(""));
+    await page.goto(server.url);
+    await choose(page, file);
+    await settled(page);
+    const expected = await report(file);
+    const { tops } = await numbers(page);
+    for (const name of names) {
+      const rows = expected.top[name].map(({ value, count }) => [value, count]);
+      assert.deepEqual(tops[name], rows, name);
+    }
+    await page.focus(byId("filter-box"));
+    await page.keyboard.type("constructor=c1 and toString=t0");
+    await page.keyboard.press("Enter");
+    await chips(page, 2);
+    const both = await report(file, "--where", "constructor=c1", "--where", "toString=t0");
+    assert.equal((await numbers(page)).requests, both.matching);
+  });
+
   define("values that differ only in invalid UTF-8 stay distinct", async (world) => {
     const { page, server } = world;
     const file = world.path("invalid.log");

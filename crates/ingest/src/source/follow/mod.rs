@@ -143,8 +143,8 @@ impl Follower {
         }
         for path in others {
             // A copy may have been made while no process ran.
-            let may_be_copy = !sources.is_empty();
-            let is_known = |it: &mut Self| it.has_all(path) || may_be_copy && it.is_copy(path);
+            let is_known =
+                |it: &mut Self| it.has_all(path) || it.has_name_of_copy(path) && it.is_copy(path);
             if !self.newcomers.finds(path) || !is_known(self) {
                 self.add(intake, path, &mut siblings);
             }

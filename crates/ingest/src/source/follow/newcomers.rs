@@ -262,6 +262,17 @@ impl Follower {
         false
     }
 
+    /// Whether a path is that of a followed log with something added. Logs of other servers, such as
+    /// `a-2.log` beside `a.log`, may begin with the same lines.
+    pub(super) fn has_name_of_copy(&self, copy: &Path) -> bool {
+        let name = copy.as_os_str().as_encoded_bytes();
+        let begins = |number| {
+            let original = self.paths.get(number)?.path.as_os_str().as_encoded_bytes();
+            Some(name.starts_with(original))
+        };
+        self.possible_originals(copy).iter().any(|(_, number)| begins(number) == Some(true))
+    }
+
     /// The paths of which a file may be a copy, with the lengths of their names in bytes, the shortest
     /// first. A copy has the name of the log with a number or a date added. A file with a name as long
     /// is that of another day.

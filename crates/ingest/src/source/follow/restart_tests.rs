@@ -306,6 +306,25 @@ fn a_log_that_was_compressed_is_not_read_again() {
     }
 }
 
+#[test]
+fn a_log_that_begins_like_another_is_read() {
+    let mut kept = KeptFolder::new("alike");
+    kept.folder.append("a.log", 1);
+    kept.read_all();
+    let mut kept = kept.restart(|folder| {
+        let first = fs::read(folder.at("a.log")).expect("a line");
+        folder.open("a-2.log").write_all(&first).expect("room");
+        folder.written += 1;
+        folder.append("a-2.log", 7);
+    });
+    kept.read_all();
+    let lines = |name: &str| {
+        let sources = kept.folder.data.sources();
+        sources.iter().find(|it| it.name().ends_with(name)).map(|it| it.snapshot().lines)
+    };
+    assert_eq!((lines("a.log"), lines("a-2.log")), (Some(1), Some(8)));
+}
+
 /// Appends lines of a W3C log, whose fields only its first line names.
 fn append_w3c(folder: &mut Folder, name: &str, lines: u64) {
     let mut text = String::new();
