@@ -38,6 +38,14 @@ describe("the families of a log", () => {
     ]);
   });
 
+  it("begin with the field that leads them", () => {
+    const families = familiesOf(
+      ["level", "module", "path", "message"],
+      ["message", "level", "module"],
+    );
+    expect(families[0]?.fields).toEqual(["message", "module", "path"]);
+  });
+
   it("fold fields with one value in every record, and leave out those without a value", () => {
     const report = {
       kind: "request",

@@ -60,8 +60,9 @@ export function familiesOf(fields: readonly string[], leading: readonly string[]
   const known = new Set(FAMILIES.flatMap((family) => family.fields));
   const unnamed = leading.filter((field) => !known.has(field));
   const named = FAMILIES.map(({ name, title, fields: own }) => {
-    const all = name === "what" ? [...unnamed, ...own] : own;
-    return { name, title, fields: all.filter((field) => fields.includes(field)) };
+    const first = own.filter((field) => leading.includes(field));
+    const all = name === "what" ? [...first, ...unnamed, ...own] : own;
+    return { name, title, fields: [...new Set(all)].filter((field) => fields.includes(field)) };
   });
   for (const field of unnamed) known.add(field);
   const others = fields.filter((field) => !known.has(field)).sort();
