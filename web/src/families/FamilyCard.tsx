@@ -77,9 +77,10 @@ function valuesOf(
   list: AskedList | undefined,
   isOwn: boolean,
 ): Values {
-  const known = report.top[field] ? valuesOfReport(report, field) : { ...NO_VALUES, sums: report };
+  const known = ownValue(report.top, field)
+    ? valuesOfReport(report, field)
+    : { ...NO_VALUES, sums: report };
   const answer = list?.answer;
-<<<<<<< HEAD
   if (!answer) return known;
   const { group, over_time = [], values: distinct, estimated: isEstimated = false } = answer;
   const rows: Value[] = group.rows.map((row, at) => ({ ...row, overTime: over_time[at] }));
@@ -137,12 +138,6 @@ function Heads({ field, columns, report }: HeadsProps) {
       </div>
     </div>
   );
-=======
-  // Until the answer arrives, a list of the log has the values that match its own condition.
-  if (!answer) return ownValue(report.top, field) ? valuesOfReport(report, field) : NO_VALUES;
-  const values = valuesOfList(answer);
-  return isInOrder(field) ? { ...values, rows: inOrder(values.rows) } : values;
->>>>>>> 953fe7b8 (web, follow: names of what every object has, and logs that begin alike)
 }
 
 interface ListsProps {

@@ -4,15 +4,7 @@ import { groupColors } from "../chart/palette";
 import { change } from "../control/questions";
 import { fieldTitle } from "../format/field";
 import { count, lowerBound } from "../format/number";
-
-<<<<<<< HEAD
-=======
-
 import { ownValue } from "../format/ownValue";
-import type { FieldList } from "../generated/FieldList";
-
->>>>>>> 953fe7b8 (web, follow: names of what every object has, and logs that begin alike)
-
 import type { Report } from "../generated/Report";
 import { numberOf, totalOf } from "../measure/measures";
 import { question } from "../state/store";
