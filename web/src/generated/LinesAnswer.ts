@@ -5,8 +5,6 @@ import type { SelectedLine } from "./SelectedLine";
 
 /**
  * A part of the lines of the records that a query selects.
- *
- * Lines are ordered by source and by position in the source, as `weir grep` prints them.
  */
 export type LinesAnswer = { 
 /**

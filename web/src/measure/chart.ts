@@ -4,6 +4,7 @@ import type { Drawing } from "../chart/overlay";
 import type { Theme } from "../chart/palette";
 import { seriesOf } from "../chart/series";
 import type { Noun } from "../format/kind";
+import { ownValue } from "../format/ownValue";
 import { instantSeconds, parseStamp } from "../format/time";
 import type { Histogram } from "../generated/Histogram";
 import type { Report } from "../generated/Report";
@@ -59,7 +60,7 @@ export function measureDrawing(
 function errorsOf(histogram: Histogram): Histogram {
   const groups = histogram.groups.filter((group) => ERRORS.includes(group));
   const buckets = histogram.buckets.map(({ start, by }) => {
-    const own = groups.map((group) => [group, by[group] ?? 0] as const);
+    const own = groups.map((group) => [group, ownValue(by, group) ?? 0] as const);
     const count = own.reduce((sum, [, value]) => sum + value, 0);
     return { start, count, by: Object.fromEntries(own) };
   });
