@@ -45,8 +45,11 @@ pub(crate) struct Roles {
 
 /// What a column is by its name.
 enum Named {
-    /// It is not needed beside another one.
+    /// It is not needed.
     Spare,
+    /// It has the values of a field in the rows in which another column has none, as in a table that was
+    /// joined of two.
+    Second(Field),
     /// It is read with another column.
     With(Role),
     Field(Field),
@@ -62,9 +65,14 @@ impl Roles {
     pub(crate) fn of(columns: &[ColumnType]) -> Result<Self, TableError> {
         let has = |name: &str| columns.iter().any(|column| column.name == name);
         let mut roles = Self::default();
+        let mut second = Vec::new();
         for (index, column) in columns.iter().enumerate() {
             match Named::of(column, has).map_err(|error| error.of_column(&column.name))? {
                 Named::Spare => {}
+                Named::Second(field) => match column.field_role(field) {
+                    Ok(role) => second.push((index, role)),
+                    Err(_) => roles.leave_out(column),
+                },
                 Named::With(role) if roles.has(role) => roles.leave_out(column),
                 Named::With(role) => roles.columns.push((index, role)),
                 Named::Field(field) if roles.fields.contains(&field) => roles.leave_out(column),
@@ -82,6 +90,8 @@ impl Roles {
                 }
             }
         }
+        // A value that is put later stays.
+        roles.columns.splice(0..0, second);
         if roles.fields.is_empty() {
             let names = columns.iter().take(8).map(|column| quoted(&column.name));
             let names: Vec<String> = names.collect();
@@ -139,11 +149,13 @@ impl Named {
             "escaped_columns" if column.is_text() => Self::With(Role::EscapedColumns),
             "utc_offset_s" => Self::With(column.integer(Role::ZoneOffset)?),
             // The text tells more.
-            "status_code" if has(Field::Status.name()) => Self::Spare,
-            "time" if has("time_ns") => Self::Spare,
+            "status_code" if has(Field::Status.name()) => Self::Second(Field::Status),
+            "time" if has("time_ns") => Self::Second(Field::Time),
             "time_ns" => Self::Field(Field::Time),
             name => match nanoseconds_of(name).or_else(|| Field::by_name(name)) {
-                Some(field) if has(&format!("{name}_ns")) && is_duration(field) => Self::Spare,
+                Some(field) if has(&format!("{name}_ns")) && is_duration(field) => {
+                    Self::Second(field)
+                }
                 Some(field) => Self::Field(field),
                 None => Self::Extra,
             },
