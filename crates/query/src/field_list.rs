@@ -156,7 +156,8 @@ fn is_estimated(name: &str, derived: Option<&DerivedValues>, values: &Values) ->
         Some(DerivedFrom::Time) => None,
         None => listed_column(name, values),
     };
-    column.is_some_and(|column| values.is_estimated(column))
+    derived.is_some_and(DerivedValues::is_estimated)
+        || column.is_some_and(|column| values.is_estimated(column))
 }
 
 impl KnownDerived {

@@ -1,3 +1,4 @@
+import { fieldTitle } from "../format/field";
 import { ownValue } from "../format/ownValue";
 import { visible } from "../format/text";
 import type { View } from "../generated/View";
@@ -5,7 +6,6 @@ import { families, question } from "../state/store";
 import { LogText } from "../views/LogText";
 import { familiesOfView } from "./control";
 import { FamilyCard } from "./FamilyCard";
-import { listTitle } from "./titles";
 
 /** The lists of the records, in cards: who, what, how it went, with what, from where, when. */
 export function Families({ view }: { view: View }) {
@@ -40,7 +40,7 @@ function Singles({ view }: { view: View }) {
           data-count={row.count}
           title={visible(row.value)}
         >
-          <span class="muted">{listTitle(field)}</span>{" "}
+          <span class="muted">{fieldTitle(field)}</span>{" "}
           <LogText value={row.value} title={false} edges />
         </span>
       ))}

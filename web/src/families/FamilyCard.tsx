@@ -37,7 +37,12 @@ export function FamilyCard({ family, view, shown }: Props) {
         <Lists family={family} view={view} chosen={field} values={values} />
         {values.isEstimated && <Estimate />}
       </header>
-      <Heads field={field} columns={columns} report={report} />
+      <Heads
+        field={field}
+        title={listTitle(field, view.derived)}
+        columns={columns}
+        report={report}
+      />
     </>
   );
   return (
@@ -103,14 +108,15 @@ function withFurther(rows: readonly Value[], further: readonly Value[]): Value[]
 
 interface HeadsProps {
   field: string;
+  title: string;
   columns: Columns;
   report: Report;
 }
 
 /** The heads of the columns, which sort the list. */
-function Heads({ field, columns, report }: HeadsProps) {
+function Heads({ field, title, columns, report }: HeadsProps) {
   const { measure, hasErrors, hasTime, hasLine } = columns;
-  const chosen = families.value.sorts[field] ?? null;
+  const chosen = ownValue(families.value.sorts, field) ?? null;
   const isSortable = !isInOrder(field);
   const head = (sort: Sort | null, name: string, place: string) =>
     isSortable ? (
@@ -119,7 +125,7 @@ function Heads({ field, columns, report }: HeadsProps) {
         class={`list-sort ${place}`}
         data-testid={`sort-${sort ?? "measure"}`}
         aria-pressed={chosen === sort}
-        aria-label={`Sort ${listTitle(field)} by ${name}`}
+        aria-label={`Sort ${title} by ${name}`}
         onClick={() => sortList(field, sort)}
       >
         {name}
@@ -172,7 +178,7 @@ function Lists({ family, view, chosen, values }: ListsProps) {
           tabIndex={field === chosen ? 0 : -1}
           onClick={() => chooseList(name, field)}
         >
-          {listTitle(field)}
+          {listTitle(field, view.derived)}
           <Distinct of={field} view={view} own={field === chosen ? values.distinct : undefined} />
         </button>
       ))}

@@ -3,6 +3,7 @@
 import { effect } from "@preact/signals";
 import { askList, type ListPart } from "../control/live";
 import { wordsOf } from "../format/kind";
+import { ownValue } from "../format/ownValue";
 import type { Report } from "../generated/Report";
 import type { View } from "../generated/View";
 import { boundsOf } from "../measure/chart";
@@ -64,7 +65,7 @@ function isOfAnyKind(field: string): boolean {
 /** Whether the rows of a list are not those of the view: it is derived, or has another order or filter. */
 export function isOwn(field: string, { derived, report }: View, question: Question): boolean {
   const measure = shownMeasure(report, question.measure);
-  const sort = families.value.sorts[field] ?? measure;
+  const sort = ownValue(families.value.sorts, field) ?? measure;
   return derived.includes(field) || sort !== "requests" || hasChosen(question, field);
 }
 
@@ -137,7 +138,7 @@ function wantedLists(): Map<number, Wanted> | null {
 /** What a list asks of its values, and their order on the server. */
 function orderOf(report: Report, field: string, measure: Measure): ListPart {
   const time = durationOf(report);
-  const sort = families.value.sorts[field] ?? measure;
+  const sort = ownValue(families.value.sorts, field) ?? measure;
   return {
     group: field,
     sort: sort === "error_rate" ? sort : serverName(report, sort),

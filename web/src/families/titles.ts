@@ -23,7 +23,8 @@ const TITLES: Record<string, string> = {
   date: "Days",
 };
 
-/** The name of the list of a field. A field that only this log has keeps its name, as in a filter. */
-export function listTitle(field: string): string {
-  return ownValue(TITLES, field) ?? fieldTitle(field);
+/** The name of the list of a field. A field that is logged has the name that it has in a report. */
+export function listTitle(field: string, derived: readonly string[]): string {
+  const own = derived.includes(field) ? ownValue(TITLES, field) : undefined;
+  return own ?? fieldTitle(field);
 }

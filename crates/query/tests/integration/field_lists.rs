@@ -48,13 +48,22 @@ fn log() -> String {
 }
 
 fn data(fields: &[&str], zone: Option<&Zone>) -> Arc<DataSet> {
-    let data = DataSet::new(Retention::Segments, 1 << 30, &[]);
+    data_of(&log(), 1 << 30, fields, zone)
+}
+
+fn data_of(
+    log: &str,
+    memory_bytes_max: usize,
+    fields: &[&str],
+    zone: Option<&Zone>,
+) -> Arc<DataSet> {
+    let data = DataSet::new(Retention::Segments, memory_bytes_max, &[]);
     data.derive_with(Arc::new(Catalog));
     let pipeline = Pipeline::start(&PipelineOptions::new(2, Retention::Segments), data.clone());
     let fields = fields.iter().map(|name| derived_field(name, zone).unwrap().unwrap());
     let choice = FormatChoice::Detect.deriving(fields.collect());
     let mut source = pipeline.source("access.log", None, choice);
-    source.write_all(log().as_bytes()).expect("there is memory");
+    source.write_all(log.as_bytes()).expect("there is memory");
     source.finish(SourceEnd::Done).expect("there is memory");
     pipeline.finish();
     data
@@ -100,6 +109,25 @@ fn a_list_of_a_derived_field_is_that_of_its_column() {
             }
         }
     }
+}
+
+#[test]
+fn a_list_with_more_values_than_its_memory_holds_is_an_estimate() {
+    let line = |number: u64| {
+        let client = format!("10.{}.{}.1", number / 200, number % 200);
+        format!("{client} - - [01/Nov/2026:09:00:07 +0000] \"GET / HTTP/1.1\" 200 5 \"-\" \"-\"\n")
+    };
+    let log: String = (0..20_000).map(line).collect();
+    let list = |memory_bytes_max| {
+        let data = data_of(&log, memory_bytes_max, &[], None);
+        listed(&data, &query("network", &[], None), &ListPart::default())
+    };
+    let whole = list(1 << 30);
+    assert_eq!((whole.values, whole.estimated), (20_000, false));
+    let part = list(16 << 20);
+    assert!(part.estimated && part.values < 20_000, "{}", part.values);
+    let shown: u64 = part.group.rows.iter().map(|row| row.tally.selected.count).sum();
+    assert_eq!(shown + part.group.rest.tally.selected.count, 20_000);
 }
 
 #[test]

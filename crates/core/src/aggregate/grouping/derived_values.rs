@@ -43,6 +43,8 @@ pub struct DerivedValues {
     decided: DecidedIds,
     /// The ids by the step of the time, and the offset from UTC.
     by_step: HashMap<(i64, i32), u32>,
+    /// Whether there was no room for a value or for a step.
+    is_full: bool,
 }
 
 impl DerivedValues {
@@ -57,7 +59,13 @@ impl DerivedValues {
             by_id: vec![ABSENT, REMAINDER],
             decided: DecidedIds::default(),
             by_step: HashMap::new(),
+            is_full: false,
         }
+    }
+
+    /// Whether some values are in the remainder for lack of memory.
+    pub fn is_estimated(&self) -> bool {
+        self.is_full
     }
 
     /// The field.
@@ -129,11 +137,16 @@ impl DerivedValues {
     }
 
     fn learn_time(&mut self, time: Timestamp) {
-        if self.by_step.len() < STEPS_MAX && !self.by_step.contains_key(&self.field.time_key(time))
-        {
-            let id = self.id_of(&DerivedInputs::default().at(self.field.rounded(time)));
-            self.by_step.insert(self.field.time_key(time), id);
+        let key = self.field.time_key(time);
+        if self.by_step.contains_key(&key) {
+            return;
         }
+        if self.by_step.len() == STEPS_MAX {
+            self.is_full = true;
+            return;
+        }
+        let id = self.id_of(&DerivedInputs::default().at(self.field.rounded(time)));
+        self.by_step.insert(key, id);
     }
 
     fn id_of(&mut self, inputs: &DerivedInputs<'_>) -> u32 {
@@ -143,7 +156,10 @@ impl DerivedValues {
         }
         match self.dictionary.find(&value) {
             Some(id) => id,
-            None if self.dictionary.memory_bytes() > self.bytes_max => REMAINDER,
+            None if self.dictionary.memory_bytes() > self.bytes_max => {
+                self.is_full = true;
+                REMAINDER
+            }
             None => self.dictionary.intern(&value),
         }
     }
