@@ -223,8 +223,12 @@ export function filtering(define) {
 
   define("a note is dismissed, and the focus is not lost", async (world) => {
     const { page, server } = world;
-    const lines = ["+0100", "+0200"].map(
-      (offset) => `192.0.2.7 - - [26/Oct/2025:02:30:00 ${offset}] "GET / HTTP/1.1" 200 5 "-" "-"\n`,
+    const lines = [
+      ["+0100", 200],
+      ["+0200", 404],
+    ].map(
+      ([offset, status]) =>
+        `192.0.2.7 - - [26/Oct/2025:02:30:00 ${offset}] "GET / HTTP/1.1" ${status} 5 "-" "-"\n`,
     );
     const log = world.path("offsets.log");
     await writeFile(log, lines.join(""));

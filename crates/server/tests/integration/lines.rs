@@ -247,7 +247,7 @@ async fn panels_of_lines_answer_their_newest_question() {
     for (panel, query, name) in [
         (0, json!({ "conditions": ["status==4"] }), "bad_query"),
         (0, json!(7), "bad_request"),
-        (5, json!({}), "bad_request"),
+        (6, json!({}), "bad_request"),
     ] {
         live.ask_lines(panel, query, 0, 1).await;
         let reply = live.lines().await;

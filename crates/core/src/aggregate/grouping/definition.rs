@@ -111,7 +111,7 @@ impl Grouping {
     }
 
     /// Returns whether the numbers of the groups are the ids of one column's values, or of the
-    /// status classes: their records, bytes and errors are those of the column's [`TopList`].
+    /// status classes: their records, bytes and errors are those of the column's list.
     pub fn has_column_ids(&self) -> bool {
         matches!(self.keys[..], [GroupKey::Column(_) | GroupKey::StatusClass])
     }
