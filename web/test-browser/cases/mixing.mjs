@@ -93,11 +93,11 @@ export function mixing(define) {
     assert.equal(await page.$eval(byId("stack"), (one) => one.selectedOptions[0].text), "level");
     const lists = (await allLists(page)).map((list) => list.title);
     assert.ok(lists.includes("Messages") && lists.includes("Levels"), lists.join());
-    assert.notEqual(await page.$(byId("top-message")), null, "the messages are shown first");
 
     await page.reload();
     await settled(page);
     await isChosen(page, "error_log_line");
+    assert.notEqual(await page.$(byId("top-message")), null, "the messages are shown first");
     await shows(page, errors);
     await page.goBack();
     await isChosen(page, "request");

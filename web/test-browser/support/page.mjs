@@ -188,7 +188,7 @@ export async function row(page, field, value) {
 /** Clicks a row with Alt held. */
 export async function altClick(page, element) {
   await page.keyboard.down("Alt");
-  await element.click();
+  await element.click(atValue);
   await page.keyboard.up("Alt");
 }
 
