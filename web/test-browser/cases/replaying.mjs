@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
-import { byId, choose, clickAtOnce, drop, settled, until } from "../support/page.mjs";
+import { byId, choose, drop, settled, until } from "../support/page.mjs";
 import { fixture, generate, rules } from "../support/weir.mjs";
 import { answered, ruleOf, textOf, tryRule } from "./trying.mjs";
 
@@ -140,26 +140,33 @@ export function replaying(define) {
   define(
     "a replay shows how far it is, ends, and refuses a file that has changed",
     async (world) => {
-      const { page, server } = world;
+      const { page } = world;
       const log = world.path("access.log");
       await generate(log, "30MB");
       const expected = await replay(world, log);
-      await page.goto(server.url);
+      // A replay is held half-way, so that it is still there when the test gets to it.
+      const proxy = await world.startProxy();
+      await page.goto(proxy.url);
       await choose(page, log);
       await settled(page);
-      const cancelled = clickAtOnce(page, byId("lines-again-cancel"));
+      proxy.release(proxy.received + 10e6);
       await dropJail(page);
-      await cancelled;
+      await page.waitForSelector(byId("lines-again-cancel"));
+      await proxy.until(() => proxy.received >= proxy.holdAt);
+      await page.click(byId("lines-again-cancel"));
       await refused(page, "was cancelled");
+      proxy.release(Infinity);
       await page.click(byId("rule-try"));
       await showsJail(page, expected);
       // A newer rule replaces the replay at once.
-      const again = page.waitForSelector(byId("lines-again"));
+      proxy.release(proxy.received + 10e6);
       await page.click(byId("rule-try"));
-      await again;
+      await page.waitForSelector(byId("lines-again"));
+      await proxy.until(() => proxy.received >= proxy.holdAt);
       await tryRule(page, ruleOf(10));
       await until(page, () => document.querySelector('[data-testid="limit-line"]') !== null);
       assert.equal(await page.$(byId("lines-again")), null);
+      proxy.release(Infinity);
       // The file grows after it was read.
       await tryRule(page, JAIL);
       await showsJail(page, expected);

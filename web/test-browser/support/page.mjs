@@ -241,26 +241,6 @@ export const lastCopy = async (page, count) => {
   return page.evaluate(() => window.copied.at(-1));
 };
 
-/**
- * Clicks an element in the instant in which it appears, for one that may be gone
- * before a mouse gets there. Call it before the deed that makes the element appear.
- */
-export const clickAtOnce = (page, selector) =>
-  page.evaluate(
-    (selector) =>
-      new Promise((resolve) => {
-        const observer = new MutationObserver(() => {
-          const element = document.querySelector(selector);
-          if (element === null) return;
-          observer.disconnect();
-          element.click();
-          resolve();
-        });
-        observer.observe(document.body, { childList: true, subtree: true });
-      }),
-    selector,
-  );
-
 /** Presses Tab until the focus matches a selector; returns the number of presses. */
 export async function tabTo(page, selector, most = 60) {
   for (let pressed = 1; pressed <= most; pressed += 1) {

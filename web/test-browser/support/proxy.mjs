@@ -8,7 +8,7 @@ export class ServerProxy {
   received = 0;
   /** After this many bytes connections are cut and refused. */
   cutAt = Infinity;
-  /** After this many bytes the proxy reads no more from the page until `release` or `restore`. */
+  /** After this many bytes the proxy reads no more of uploads until `release` or `restore`. */
   holdAt = Infinity;
   isCut = false;
   cuts = 0;
@@ -94,16 +94,21 @@ export class ServerProxy {
     server.pipe(page);
     const isUpload = () => this.#uploads.push(pair);
     const rewrite = rewriter(this.url.host, this.target.host, isUpload);
-    page.on("data", (bytes) => this.#forward(rewrite(bytes), page, server));
-    server.on("drain", () => this.received < this.holdAt && page.resume());
+    page.on("data", (bytes) => this.#forward(rewrite(bytes), pair));
+    server.on("drain", () => this.#isHeld(pair) || page.resume());
   }
 
-  #forward(bytes, page, server) {
+  #isHeld(pair) {
+    return this.received >= this.holdAt && this.#uploads.includes(pair);
+  }
+
+  #forward(bytes, pair) {
+    const [page, server] = pair;
     this.received += bytes.length;
     this.#changed();
     if (this.received >= this.cutAt) return this.cut();
     const isFull = !server.write(bytes);
-    if (isFull || this.received >= this.holdAt) page.pause();
+    if (isFull || this.#isHeld(pair)) page.pause();
   }
 }
 

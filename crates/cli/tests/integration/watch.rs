@@ -377,6 +377,8 @@ fn an_end_of_the_input_while_the_program_is_stopped_does_not_end_it() {
             written.rsplit_once("\x1b[?1049l")?.1.contains("any key goes back").then_some(())
         });
         terminal.press(b"?");
+        // A key that the program has not read when it stops is dropped.
+        terminal.wait_for_screen(&["q quit", "Paths"]);
         assert!(terminal.child.0.try_wait().expect("a child").is_none(), "stop {stops}");
     }
     terminal.press(b"q");
