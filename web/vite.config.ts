@@ -13,8 +13,11 @@ const SHARED = "frame";
 /** The chunk of what the page of the traffic needs at once. What it loads later is apart. */
 const FIRST = "page";
 
-/** Where the scripts of the two pages begin. */
-const STARTS = { app: "/src/main.tsx", admin: "/src/admin/main.tsx" };
+/** The chunk of what the page of the traffic loads right after that. */
+const LATER = "later";
+
+/** Where the scripts of the two pages begin, and what is loaded right after the first picture. */
+const STARTS = { app: "/src/main.tsx", admin: "/src/admin/main.tsx", later: "/src/later.ts" };
 
 /** Loads the chunks of a page beside the script that imports them, and not after it. */
 const preloadChunks: Plugin = {
@@ -28,6 +31,17 @@ const preloadChunks: Plugin = {
         injectTo: "head" as const,
       })),
   },
+};
+
+/**
+ * Imports what is loaded later as the browser does. Vite would preload its style sheets, but it has none
+ * of its own.
+ */
+const plainImports: Plugin = {
+  name: "plain-imports",
+  enforce: "pre",
+  load: (id) =>
+    id.endsWith("vite/preload-helper.js") ? "export const __vitePreload = (load) => load();" : null,
 };
 
 type ModuleInfoOf = (id: string) => { importedIds: readonly string[] } | null;
@@ -57,22 +71,40 @@ function chunkOf(id: string, graph: { getModuleInfo: ModuleInfoOf }): string | n
   const isOwn = id.startsWith(`${root}/src/admin/`) || id.endsWith(".css");
   if (isAdmin && (isFirst || !isOwn)) return SHARED;
   // Small helpers that later parts share.
-  const isHelper = id.startsWith(`${root}/src/format/`);
+  const isHelper = id.startsWith(`${root}/src/format/`) && !id.endsWith("/formats.ts");
   return (isFirst && id !== root + STARTS.app) || isHelper ? FIRST : null;
 }
 
-/** The chunks with more than one start. The first group takes what the second one needs of it. */
+/** The chunk of what is loaded right after the first picture, if a module is part of it. */
+function laterChunkOf(id: string, graph: { getModuleInfo: ModuleInfoOf }): string | null {
+  const later = neededBy(import.meta.dirname + STARTS.later, (module) =>
+    graph.getModuleInfo(module),
+  );
+  return later.has(id) ? LATER : null;
+}
+
+/** The chunks with more than one start. Each group takes what those after it need of it. */
 const GROUPS = [
-  { name: chunkOf, debugName: "needed at once", priority: 2 },
-  // The lists of lines are in a tab and in a story.
+  { name: chunkOf, debugName: "needed at once", priority: 3 },
+  { name: laterChunkOf, debugName: "needed soon", priority: 2 },
+  // The lists of lines are in a tab and in a story, and so is what rules did.
   { name: "lines", test: /\/src\/lines\//, priority: 1 },
+  // Beside blocks stands what rules would have done.
+  { name: "rules", test: /\/src\/(rules|blocks)\//, priority: 1 },
+  {
+    name: "rare",
+    test: /\/(duplicates|Duplicates|FailedFiles|Freeable|FormatBox|Samples|MarkedLine)\.tsx?$/,
+    priority: 1,
+  },
+  // Files are sent when they are dropped, and again for rules that look at lines.
+  { name: "uploads", test: /\/src\/upload\//, priority: 1 },
 ];
 
 // The build is embedded in the binary and compared byte for byte with a fresh one, so
 // its file names are fixed and nothing in it depends on the machine.
 export default defineConfig({
   base: "/",
-  plugins: [preloadChunks],
+  plugins: [plainImports, preloadChunks],
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
     outDir: "dist",

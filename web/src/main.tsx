@@ -4,15 +4,14 @@ import { followAddress } from "./control/session";
 import { followTab, keepTab } from "./control/tabs";
 import { noteVersion } from "./control/version";
 import { followLists } from "./families/control";
-import { filteredLines } from "./lines/control";
 import { followMeasure } from "./measure/control";
-import { followFilter } from "./rules/control";
-import { followSaving } from "./save/reading";
+import { afterFrame } from "./state/frame";
 import { headValue } from "./state/head";
 import { dispatch } from "./state/store";
-import { followStories, followStory } from "./story/story";
+import { followStory } from "./story/tell";
 import { App } from "./views/App";
 import { keepFocus } from "./views/focus";
+import { partFailed } from "./views/part";
 import { followTheme } from "./views/theme";
 import { followTitle } from "./views/title";
 import "./styles/base.css";
@@ -27,12 +26,14 @@ import "./styles/format-box.css";
 import "./styles/totals.css";
 import "./styles/chart.css";
 import "./styles/lists.css";
+import "./styles/whole.css";
 import "./styles/rules.css";
 import "./styles/lab.css";
 import "./styles/lines.css";
 import "./styles/story.css";
 import "./styles/blocks.css";
 import "./styles/bench.css";
+import "./styles/touch.css";
 import "./styles/media.css";
 
 /** The path of the measuring page of `weir bench upload`. */
@@ -45,14 +46,10 @@ if (location.pathname === BENCH_PATH) {
 } else {
   dispatch({ type: "served", name: headValue("weir-served") });
   followTitle();
-  followFilter();
-  filteredLines.follow();
   followLists();
   followMeasure();
-  followStories();
   followBlocks();
   followClock();
-  followSaving();
   keepFocus(root);
   void noteVersion();
   addEventListener("popstate", followAddress);
@@ -62,4 +59,10 @@ if (location.pathname === BENCH_PATH) {
   followAddress();
   followStory();
   render(<App />, root);
+  afterFrame(followLater);
+}
+
+/** Loads what the first picture does not need. Without it the numbers are still right. */
+function followLater(): void {
+  import("./later").then(({ follow }) => follow()).catch(partFailed);
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { mayHaveBlocks } from "../src/blocks/control";
+import { errorLogBlocks } from "../src/blocks/errorLogBlocks";
 import { sentenceParts, trialOf } from "../src/blocks/trial";
 import {
   clockText,
@@ -7,7 +8,6 @@ import {
   crossings,
   crossingText,
   durationText,
-  errorLogBlocks,
   looksText,
   parseOffset,
   restOfSentence,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { csvOf } from "../src/families/csv";
 import { familiesOf, inOrder, knownFields } from "../src/families/families";
 import type { FieldList } from "../src/generated/FieldList";
 import type { Report } from "../src/generated/Report";
@@ -105,7 +106,11 @@ describe("a list that is asked for", () => {
   });
   const list = (values: number) => ({ values }) as FieldList;
   const asked = (query: number, field: string) =>
-    ({ type: "list_asked", panel: 2, query, field, order: "requests" }) as const;
+    ({
+      type: "list_asked",
+      panel: 2,
+      list: { query, field, order: "requests", from: 0 },
+    }) as const;
 
   it("keeps its values until the next answer, and takes no answer to an older question", () => {
     let now = reduceFamilies(NO_FAMILIES, asked(1, "hour"));
@@ -118,9 +123,60 @@ describe("a list that is asked for", () => {
     expect(now.lists[2]).toMatchObject({ answer: { values: 9 }, isAnswered: true });
     // Those of another order or field are not shown in its place.
     expect(reduceFamilies(now, asked(3, "date")).lists[2]?.answer).toBeNull();
-    now = reduceFamilies(now, { ...asked(3, "hour"), order: "bytes" });
+    const { list: third } = asked(3, "hour");
+    now = reduceFamilies(now, { type: "list_asked", panel: 2, list: { ...third, order: "bytes" } });
     expect(now.lists[2]?.answer).toBeNull();
     now = reduceFamilies(now, { type: "list_ended", panel: 2 });
     expect(now.lists).toEqual({});
+  });
+
+  it("knows how many values its answer has skipped until it has another", () => {
+    const part = (query: number, from: number) =>
+      ({
+        type: "list_asked",
+        panel: 2,
+        list: { query, field: "path", order: "", from },
+      }) as const;
+    let now = reduceFamilies(NO_FAMILIES, part(1, 1000));
+    now = reduceFamilies(now, reply(1, list(7)));
+    expect(now.lists[2]).toMatchObject({ from: 1000, answerFrom: 1000 });
+    now = reduceFamilies(now, part(2, 0));
+    expect(now.lists[2]).toMatchObject({ from: 0, answerFrom: 1000, answer: { values: 7 } });
+    now = reduceFamilies(now, reply(2, list(7)));
+    expect(now.lists[2]?.answerFrom).toBe(0);
+  });
+});
+
+describe("a list as a table", () => {
+  it("has each value as the text that it is", () => {
+    const row = (value: string, more: object = {}) => ({
+      value,
+      count: 2,
+      errors: 1,
+      bytes_sent: 30,
+      measures: { "p95:request_time": 0.25 },
+      ...more,
+    });
+    const rows = [
+      row("/a"),
+      row('say "hi", you'),
+      row("=1+1"),
+      row(""),
+      row("(none)", { absent: true, measures: { "p95:request_time": null } }),
+      row("two\nlines"),
+    ];
+    const group = { field: "path", rows, rest: { values: 0, count: 0, bytes_sent: 0, errors: 0 } };
+    expect(csvOf({ group } as unknown as FieldList)).toBe(
+      [
+        "path,count,errors,bytes_sent,p95:request_time",
+        "/a,2,1,30,0.25",
+        '"say ""hi"", you",2,1,30,0.25',
+        "'=1+1,2,1,30,0.25",
+        '"",2,1,30,0.25',
+        ",2,1,30,",
+        '"two\nlines",2,1,30,0.25',
+        "",
+      ].join("\n"),
+    );
   });
 });

@@ -21,8 +21,8 @@ test("the scope of a link says who can open it, and for how long", () => {
     expect(text(host)).toBe("opens on this machine only");
   expect(text("127.0.0.1.example:80")).toBe("opens for whoever reaches 127.0.0.1.example:80");
   expect(text("logs.example", true, false)).toBe(
-    "opens for whoever reaches logs.example and has the token, which is not in it, as long as " +
-      "this data set is kept",
+    "opens for whoever reaches logs.example, as long as this data set is kept; asks for the " +
+      "token, which is not in the link",
   );
 });
 
@@ -116,9 +116,12 @@ test("the report command has what the page shows", () => {
 test("the curl command has the address of the rows", () => {
   const question = { ...DEFAULT_QUESTION, conditions: ["path='/a$b' and status!=404"] };
   const address = rowsAddress("s1", question, "request", "parquet")!;
-  expect(curlCommand("http://127.0.0.1:7878", address)).toBe(
-    "curl -OJ 'http://127.0.0.1:7878/api/sessions/s1/export?format=parquet&kind=request" +
-      "&where=path%3D%27%2Fa%24b%27+and+status%21%3D404'",
+  const quoted =
+    "'http://127.0.0.1:7878/api/sessions/s1/export?format=parquet&kind=request" +
+    "&where=path%3D%27%2Fa%24b%27+and+status%21%3D404'";
+  expect(curlCommand("http://127.0.0.1:7878", address, false)).toBe(`curl -OJ ${quoted}`);
+  expect(curlCommand("http://127.0.0.1:7878", address, true)).toBe(
+    `curl -OJ -H "Authorization: Bearer $TOKEN" ${quoted}`,
   );
 });
 

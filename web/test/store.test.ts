@@ -233,13 +233,13 @@ describe("the slices of the state", () => {
   });
 
   it("know of a client what was asked last", () => {
-    let now = reducePage(page, { type: "story", client: "::1" });
+    let now = reducePage(page, { type: "story", of: { field: "client", value: "::1" } });
     now = reducePage(now, { type: "story_asked", asked: 2 });
     const error = { name: "bad_rule", message: "no", file: null };
     const old = { type: "rules", panel: 7, query: 1, error } as const;
     expect(reducePage(now, { type: "story_rules", reply: old }).story.refusal).toBeNull();
     now = reducePage(now, { type: "story_rules", reply: { ...old, query: 2 } });
-    expect(now.story).toMatchObject({ client: "::1", refusal: "no", rules: null });
+    expect(now.story).toMatchObject({ of: { value: "::1" }, refusal: "no", rules: null });
     now = reducePage(now, { type: "story_blocks", reply: { type: "blocks", panel: 5, query: 2 } });
     expect(now.story.blocked).toBeNull();
   });

@@ -9,9 +9,9 @@ import {
   ruleText,
   sessionsOf,
   sessionText,
-  tellsOf,
   totalsText,
 } from "../src/story/facts";
+import { tellsOf } from "../src/story/tells";
 import { key, rule } from "./replayed";
 
 const histogram = (counts: number[]): Histogram => ({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Report } from "../src/generated/Report";
-import { completionsOf, isWhole } from "../src/state/typed";
+import { completionsOf, isWhole, typedValue } from "../src/state/typed";
 
 describe("completions", () => {
   const row = (value: string, over = {}) => ({
@@ -26,7 +26,9 @@ describe("completions", () => {
     upstream_time: null,
   } as unknown as Report;
 
-  const texts = (text: string) => completionsOf(text, report).map((one) => one.text);
+  const known = { report, derived: [], listed: null };
+  const texts = (text: string, more: object = {}) =>
+    completionsOf(text, { ...known, ...more }).map((one) => one.text);
 
   it("are the fields of the data, then the values of the field", () => {
     const fields = ["bytes>", "path=", "request_time>=", "status=", "time>="];
@@ -44,9 +46,10 @@ describe("completions", () => {
   });
 
   it("say how many records or values there are", () => {
-    const found = completionsOf("status", { ...report, distinct: { status: 2 } });
+    const counted = { ...report, distinct: { status: 2 } };
+    const found = completionsOf("status", { ...known, report: counted });
     expect(found).toEqual([{ text: "status=", label: "status", count: 2, isField: true }]);
-    expect(completionsOf("status=4", report)).toEqual([
+    expect(completionsOf("status=4", known)).toEqual([
       { text: "status=404", label: "404", count: 1, isField: false },
     ]);
   });
@@ -62,6 +65,37 @@ describe("completions", () => {
       "path=/ AND not (status:200",
     ]);
     expect(texts("not sta")).toEqual(["not status="]);
+  });
+
+  it("are those of the value in quotation marks that is typed", () => {
+    expect(texts('path="/a b\\"')).toEqual(['path="/a b\\"*"']);
+    // Words and brackets in the marks begin no condition.
+    expect(texts('path="/a or ')).toEqual([]);
+    expect(texts('path="(')).toEqual([]);
+    expect(texts('path="x or y" and sta')).toEqual(['path="x or y" and status=']);
+    expect(texts('"stat'), "a text, and no field").toEqual([]);
+  });
+
+  it("add a value to those before it", () => {
+    expect(texts("status=404,")).toEqual(["status=404,404", "status=404,200"]);
+    expect(texts("status=404,2")).toEqual(["status=404,200"]);
+    expect(texts('path="/a,b",/')).toEqual(['path="/a,b","/a b\\"*"']);
+  });
+
+  it("are also fields that follow from others, and the values that were asked for", () => {
+    const more = { derived: ["hour"], listed: { field: "hour", rows: [row("03"), row("13")] } };
+    expect(texts("ho", more)).toEqual(["hour="]);
+    expect(texts("hour=3", more)).toEqual(["hour=03", "hour=13"]);
+    expect(texts("hour!=0", more)).toEqual(["hour!=03"]);
+    const listed = { field: "status", rows: [row("418"), row("(none)", { absent: true })] };
+    expect(texts("status=", { listed })).toEqual(["status=418"]);
+  });
+
+  it("knows which value of which field is typed", () => {
+    expect(typedValue('status=200 and path="/a \\"b')).toEqual({ field: "path", typed: '/a "b' });
+    expect(typedValue("status=404,5")).toEqual({ field: "status", typed: "5" });
+    expect(typedValue("stat")).toBeNull();
+    expect(typedValue("path^=/x")).toBeNull();
   });
 
   it("are a filter once brackets are closed and a value is there", () => {

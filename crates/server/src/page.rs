@@ -13,16 +13,36 @@ static INDEX: &str = include_str!("../../../web/dist/index.html");
 /// The script that opens the page from the login link.
 pub(crate) const ENTER: &str = "/assets/enter.js";
 
+/// A script of the page, by the name of its file.
+macro_rules! script {
+    ($name:literal) => {
+        Asset::script(
+            concat!("/assets/", $name),
+            include_bytes!(concat!("../../../web/dist/assets/", $name)),
+        )
+    };
+}
+
 static ASSETS: Assets = Assets::new(&[
-    Asset::script("/assets/app.js", include_bytes!("../../../web/dist/assets/app.js")),
-    Asset::script("/assets/frame.js", include_bytes!("../../../web/dist/assets/frame.js")),
-    Asset::script("/assets/bench.js", include_bytes!("../../../web/dist/assets/bench.js")),
-    Asset::script("/assets/help.js", include_bytes!("../../../web/dist/assets/help.js")),
-    Asset::script("/assets/lines.js", include_bytes!("../../../web/dist/assets/lines.js")),
-    Asset::script("/assets/menus.js", include_bytes!("../../../web/dist/assets/menus.js")),
-    Asset::script("/assets/page.js", include_bytes!("../../../web/dist/assets/page.js")),
-    Asset::script("/assets/StoryPane.js", include_bytes!("../../../web/dist/assets/StoryPane.js")),
     Asset::script(ENTER, include_bytes!("../../../web/dist/assets/enter.js")),
+    script!("app.js"),
+    script!("frame.js"),
+    script!("page.js"),
+    script!("later.js"),
+    script!("bench.js"),
+    script!("fileName.js"),
+    script!("Formats.js"),
+    script!("help.js"),
+    script!("lines.js"),
+    script!("LiveNow.js"),
+    script!("menus.js"),
+    script!("Progress.js"),
+    script!("rare.js"),
+    script!("rolldown-runtime.js"),
+    script!("rules.js"),
+    script!("StoryPane.js"),
+    script!("uploads.js"),
+    script!("WholeList.js"),
     Asset::style("/assets/page.css", include_bytes!("../../../web/dist/assets/page.css")),
     Asset::style("/assets/frame.css", include_bytes!("../../../web/dist/assets/frame.css")),
     Asset {

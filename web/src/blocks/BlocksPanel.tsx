@@ -100,7 +100,7 @@ function BlockedItem({ of: client, report }: { of: BlockedClient; report: Blocks
       >
         <LogText value={client.client} title={false} />
       </button>
-      {client.client_hex === undefined && <StoryButton client={client.client} />}
+      {client.client_hex === undefined && <StoryButton value={client.client} />}
       {sentenceParts(restOfSentence(client), trials).map((part) =>
         typeof part === "string" ? (
           <LogText key={part} value={part} title={false} />

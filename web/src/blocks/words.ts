@@ -3,7 +3,6 @@
 import { count, plural } from "../format/number";
 import { capitalized } from "../format/text";
 import { instantSeconds, parseStamp } from "../format/time";
-import type { BlockCause } from "../generated/BlockCause";
 import type { BlockClock } from "../generated/BlockClock";
 import type { BlockedClient } from "../generated/BlockedClient";
 import type { BlocksReport } from "../generated/BlocksReport";
@@ -14,20 +13,6 @@ import { marksText, profileText } from "../rules/looks";
 export function countsText({ blocks, addresses }: BlocksReport): string {
   return `${plural(blocks, "block")} of ${plural(addresses, "address", "addresses")}`;
 }
-
-/** The number of blocks that error logs state, such as those of nginx's limits. */
-export function errorLogBlocks(report: BlocksReport | null): number {
-  const own = report?.causes.filter(({ cause }) => ERROR_LOG_CAUSES.has(cause)) ?? [];
-  return own.reduce((sum, { blocks }) => sum + blocks, 0);
-}
-
-const ERROR_LOG_CAUSES: ReadonlySet<BlockCause> = new Set<BlockCause>([
-  "request_limit",
-  "request_delay",
-  "dry_run",
-  "connection_limit",
-  "access_rule",
-]);
 
 /** The sentence about a client, without the address at its beginning. */
 export function restOfSentence({ client, sentence }: BlockedClient): string {

@@ -61,10 +61,8 @@ export async function decide(choice: DuplicateChoice): Promise<void> {
       return;
     }
   }
-  upload(
-    session,
-    files.map(({ file }) => file),
-  );
+  const again = files.map(({ file }) => file);
+  await upload(session, again);
 }
 
 function ask(duplicates: Duplicate[]): void {

@@ -2,6 +2,7 @@
 
 import type { Question } from "../state/state";
 import { state } from "../state/store";
+import { type Subject, subjectOf } from "../state/story";
 import { type Tab, tabNamed } from "../state/tab";
 import { addressOf, type Place, questionOf } from "../state/url";
 
@@ -16,7 +17,7 @@ interface Entry {
   depth?: number;
   /** The question, if its filter is too long for the address. */
   question?: Question;
-  /** Whether the story of a client was opened by this step. */
+  /** Whether a story was opened by this step. */
   isStory?: boolean;
 }
 
@@ -119,17 +120,22 @@ function withTab(address: string, tab: Tab | null): string {
   return parts.length === 0 ? path : `${path}?${parts.join("&")}`;
 }
 
-/** The parameter of the address that names the client whose story is told. */
-const STORY = "story";
+/** The parameters of the address that say whose story is told: the value, and its field. */
+const [STORY, STORY_FIELD] = ["story", "of"];
 
-/** The client in the address whose story is told; `null` if there is none. */
-export function storyOfAddress(): string | null {
-  return new URLSearchParams(location.search).get(STORY) || null;
+/** The field of a story whose address names none. */
+const CLIENT = "client";
+
+/** Whose story the address tells; `null` if it tells none. */
+export function storyOfAddress(): Subject | null {
+  const parameters = new URLSearchParams(location.search);
+  const value = parameters.get(STORY);
+  return value ? subjectOf(parameters.get(STORY_FIELD) ?? CLIENT, value) : null;
 }
 
-/** Adds an entry in which the story of a client is told, or tells it in the entry of another. */
-export function pushStory(client: string): void {
-  const address = addressWith(client);
+/** Adds an entry in which a story is told, or tells it in the entry of another. */
+export function pushStory(of: Subject): void {
+  const address = addressWith(of);
   if (entry().isStory) history.replaceState(history.state, "", address);
   else history.pushState({ ...entry(), depth: depth() + 1, isStory: true }, "", address);
 }
@@ -140,10 +146,11 @@ export function leaveStory(): void {
   else history.replaceState(history.state, "", addressWith(null));
 }
 
-function addressWith(client: string | null): string {
+function addressWith(of: Subject | null): string {
   const parameters = new URLSearchParams(location.search);
-  if (client === null) parameters.delete(STORY);
-  else parameters.set(STORY, client);
+  for (const name of [STORY, STORY_FIELD]) parameters.delete(name);
+  if (of !== null) parameters.set(STORY, of.value);
+  if (of !== null && of.field !== CLIENT) parameters.set(STORY_FIELD, of.field);
   const search = parameters.toString();
   return location.pathname + (search === "" ? "" : `?${search}`) + location.hash;
 }

@@ -8,7 +8,7 @@ import type { RuleText } from "../generated/RuleText";
 import type { SelectionCount } from "../generated/SelectionCount";
 import type { WantedLines } from "../lines/reader";
 import { browserHost } from "../socket/host";
-import { type LiveEvents, LiveSocket } from "../socket/liveSocket";
+import { type ListedPart, type LiveEvents, LiveSocket } from "../socket/liveSocket";
 import { SelectionCounter } from "../socket/selectionCounter";
 import { canAsk, type Question } from "../state/state";
 import { blocks, dispatch, state } from "../state/store";
@@ -93,16 +93,17 @@ export function askList(
   question: Question | null,
   part: ListPart = { group: "" },
 ): void {
-  const { bounds = [], search = "", ...group } = part;
-  socket?.askList(panel, question && { ...queryOf(id, question), ...group }, search, bounds);
+  const { bounds, search, from, ...group } = part;
+  const query = question && { ...queryOf(id, question), ...group };
+  socket?.askList(panel, query, {
+    ...(from !== undefined && { from }),
+    ...(search !== undefined && { search }),
+    ...(bounds && { bounds }),
+  });
 }
 
 /** Which values of a list are asked for, and what of them. */
-export interface ListPart extends Pick<Query, "group" | "measures" | "sort"> {
-  search?: string;
-  /** The bounds of spans of time in which the records of each value are counted. */
-  bounds?: readonly number[];
-}
+export interface ListPart extends Pick<Query, "group" | "measures" | "sort">, ListedPart {}
 
 /** Asks for a measure of each span of time; without a question, the one before only ends. */
 export function askSeries(

@@ -2,11 +2,6 @@
 
 import type { Failure } from "../generated/Failure";
 import type { View } from "../generated/View";
-import { filteredLines } from "../lines/control";
-import { takeDetail } from "../lines/detail";
-import { followSession, takeRulesReply } from "../rules/control";
-import { endReplays } from "../rules/lineReplays";
-import { takeSavedLines } from "../save/reading";
 import { browserHost } from "../socket/host";
 import { RateMeter } from "../socket/rate";
 import { createSession, presenceOf, RefusedError, removeSource } from "../socket/session";
@@ -14,14 +9,14 @@ import { inNextFrame } from "../state/frame";
 import { isGrowing } from "../state/rows";
 import { canAsk, hasLines } from "../state/state";
 import { awaiting, dispatch, state } from "../state/store";
+import { STORY_BLOCKS_PANEL } from "../state/story";
 import { sessionOf } from "../state/url";
-import { STORY_BLOCKS_PANEL, STORY_PANEL, storyLines, takeStoryRules } from "../story/story";
 import type { NamedFile } from "../upload/uploads";
 import { noteDataSet, offerRoom } from "./dataSets";
-import { sorted } from "./duplicates";
 import { currentQuestion, place, pushQuestion } from "./history";
 import { closeLive, openLive, showCount } from "./live";
 import { acceptTrial, ask, followQuestion, keepAnswered, refuse, refuseStep } from "./questions";
+import { lined, ruled } from "./replies";
 import { Restarts } from "./restarts";
 import { abortUploads, endThrottle, endUploads, forgetUpload, upload } from "./uploads";
 import { reloadIfNewer } from "./version";
@@ -55,7 +50,8 @@ export async function addFiles(files: readonly NamedFile[]): Promise<void> {
   if (files.length === 0) return;
   notify(null);
   try {
-    upload(state.value.session ?? (await startSession()), await sorted(files));
+    const { sorted } = await import("./duplicates");
+    await upload(state.value.session ?? (await startSession()), await sorted(files));
   } catch (error) {
     if (error instanceof RefusedError && error.refusal === "too_many_sessions") {
       await offerRoom(() => addFiles(files));
@@ -93,7 +89,6 @@ async function startSession(): Promise<string> {
 
 function openSession(session: string | null): void {
   closeLive();
-  endReplays();
   dispatch({ type: "session", session });
   if (session === null) return;
   dispatch({ type: "connection", connection: "opening" });
@@ -105,16 +100,8 @@ function openSession(session: string | null): void {
     view: (view) => inNextFrame("view", () => show(session, view, meters), isUrgent(view)),
     failed: reject,
     counted: showCount,
-    ruled: (reply) => {
-      if (reply.panel === STORY_PANEL) takeStoryRules(session, reply);
-      else takeRulesReply(session, reply);
-    },
-    lined: (reply) => {
-      filteredLines.take(reply);
-      storyLines.take(reply);
-      takeSavedLines(reply);
-      takeDetail(reply);
-    },
+    ruled: (reply) => ruled(session, reply),
+    lined,
     measured: (reply) => dispatch({ type: "series_reply", reply }),
     listed: (reply) => dispatch({ type: "list_reply", reply }),
     blocked: (reply) =>
@@ -124,7 +111,6 @@ function openSession(session: string | null): void {
       }),
   });
   ask();
-  followSession();
 }
 
 /** The end of a session or of the server also closes the connection; `checkSession` handles that. */

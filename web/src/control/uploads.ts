@@ -5,16 +5,24 @@ import { afterFrame, inNextFrame } from "../state/frame";
 import { hasLines, type Upload } from "../state/state";
 import { dispatch, state } from "../state/store";
 import type { Transfer } from "../upload/transfer";
-import { type NamedFile, type OpenFile, Uploads } from "../upload/uploads";
+import type { NamedFile, OpenFile, Uploads } from "../upload/uploads";
 
 /** How often speeds are computed again while no ack arrives. */
 const RATE_TICK_MS = 500;
 
 const sessions = new Map<string, Uploads>();
 
+type Sender = typeof Uploads;
+
+/** Loads what sends files: most pages show what the server has already. */
+export async function loadSender(): Promise<Sender> {
+  return (await import("../upload/uploads")).Uploads;
+}
+
 /** Uploads files into a session. */
-export function upload(session: string, files: readonly NamedFile[]): void {
-  uploadsOf(session).add(files, state.value.follow);
+export async function upload(session: string, files: readonly NamedFile[]): Promise<void> {
+  const sender = await loadSender();
+  uploadsOf(session, sender).add(files, state.value.follow);
 }
 
 /** Cancels a file of the session on the screen. */
@@ -80,17 +88,17 @@ function currentUploads(): Uploads | undefined {
   return session === null ? undefined : sessions.get(session);
 }
 
-function uploadsOf(session: string): Uploads {
+function uploadsOf(session: string, sender: Sender): Uploads {
   const existing = sessions.get(session);
   if (existing) return existing;
-  const created = createUploads(session);
+  const created = createUploads(session, sender);
   // A hidden page paints nothing.
   if (!document.hidden && !hasLines(state.value.view)) created.beginThrottle();
   sessions.set(session, created);
   return created;
 }
 
-function createUploads(session: string): Uploads {
+function createUploads(session: string, Sender: Sender): Uploads {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const show = (all: readonly Transfer[]) => {
     const draw = () => {
@@ -101,7 +109,7 @@ function createUploads(session: string): Uploads {
     };
     inNextFrame(`uploads ${session}`, draw, !uploads.isBusy);
   };
-  const uploads: Uploads = new Uploads(browserHost, session, show);
+  const uploads: Uploads = new Sender(browserHost, session, show);
   return uploads;
 }
 

@@ -8,45 +8,48 @@ import type { AskedList, Sort } from "../state/families";
 import type { Measure } from "../state/measure";
 import type { Question } from "../state/state";
 import { families, question } from "../state/store";
+import { Icon } from "../views/icons";
 import { Estimate, TopList, type Values, valuesOfReport } from "../views/TopList";
 import type { Columns, Value } from "../views/TopRow";
 import { tabOfKey } from "../views/tabKeys";
 import { chooseList, isOwn, panelOf, shownField, sortList } from "./control";
 import { type Family, inOrder, isInOrder } from "./families";
 import { listTitle } from "./titles";
+import { openWhole } from "./whole";
 
 interface Props {
   family: Family;
   view: View;
   /** The question on the screen. */
   shown: Question;
+  /** Whether it is the card of a narrow window, which shows one. */
+  isPicked: boolean;
 }
 
 /** A card with lists, of which one is shown. */
-export function FamilyCard({ family, view, shown }: Props) {
+export function FamilyCard({ family, view, shown, isPicked }: Props) {
   const field = shownField(family);
   const { report } = view;
-  const asked = families.value.lists[panelOf(family.name)];
-  const list = asked?.field === field ? asked : undefined;
-  const values = valuesOf(field, view, list, isOwn(field, view, shown));
-  const columns = columnsOf(report, shownMeasure(report, shown.measure));
+  const { list, values, columns } = knownList(field, panelOf(family.name), view, shown);
   const head = (
     <>
       <header class="family-head">
         <h2>{family.title}</h2>
         <Lists family={family} view={view} chosen={field} values={values} />
         {values.isEstimated && <Estimate />}
+        <WholeButton field={field} title={listTitle(field, view.derived)} />
       </header>
       <Heads
         field={field}
         title={listTitle(field, view.derived)}
         columns={columns}
         report={report}
+        isSortable={!isInOrder(field)}
       />
     </>
   );
   return (
-    <div class="family" data-testid={`family-${family.name}`}>
+    <div class={isPicked ? "family picked" : "family"} data-testid={`family-${family.name}`}>
       <TopList
         field={field}
         values={values}
@@ -61,7 +64,33 @@ export function FamilyCard({ family, view, shown }: Props) {
   );
 }
 
-function columnsOf(report: Report, measure: Measure): Columns {
+/** What a list shows: what was asked for it, its values and its columns. */
+export function knownList(field: string, panel: number, view: View, shown: Question) {
+  const asked = families.value.lists[panel];
+  const list = asked?.field === field ? asked : undefined;
+  const values = valuesOf(field, view, list, isOwn(field, view, shown));
+  const columns = columnsOf(view.report, shownMeasure(view.report, shown.measure));
+  return { list, values, columns };
+}
+
+/** Opens the pane with all values of a list. */
+export function WholeButton({ field, title }: { field: string; title: string }) {
+  return (
+    <button
+      type="button"
+      class="button quiet icon list-whole"
+      aria-label={`All ${title}: search, sort, save`}
+      title="All values: search, sort, save"
+      data-testid={`whole-${field}`}
+      onClick={() => openWhole(field)}
+    >
+      <Icon name="search" />
+    </button>
+  );
+}
+
+/** The columns of a list while a measure is shown. */
+export function columnsOf(report: Report, measure: Measure): Columns {
   return {
     measure,
     hasErrors: hasMeasure(report, "errors") && measure !== "errors",
@@ -111,13 +140,13 @@ interface HeadsProps {
   title: string;
   columns: Columns;
   report: Report;
+  isSortable: boolean;
 }
 
 /** The heads of the columns, which sort the list. */
-function Heads({ field, title, columns, report }: HeadsProps) {
+export function Heads({ field, title, columns, report, isSortable }: HeadsProps) {
   const { measure, hasErrors, hasTime, hasLine } = columns;
   const chosen = ownValue(families.value.sorts, field) ?? null;
-  const isSortable = !isInOrder(field);
   const head = (sort: Sort | null, name: string, place: string) =>
     isSortable ? (
       <button

@@ -4,15 +4,17 @@ import { effect } from "@preact/signals";
 import { askList, type ListPart } from "../control/live";
 import { wordsOf } from "../format/kind";
 import { ownValue } from "../format/ownValue";
+import type { GroupRow } from "../generated/GroupRow";
 import type { Report } from "../generated/Report";
 import type { View } from "../generated/View";
 import { boundsOf } from "../measure/chart";
 import { durationOf, percentileOf, serverName, shownMeasure } from "../measure/measures";
 import { hasChosen, withoutChosen } from "../state/choice";
-import type { Sort } from "../state/families";
+import type { Sort, Whole } from "../state/families";
 import type { Measure } from "../state/measure";
 import { hasFilter, type Question } from "../state/state";
-import { awaiting, dispatch, families, state, tab, view } from "../state/store";
+import { awaiting, dispatch, draft, families, state, tab, view } from "../state/store";
+import { typedValue } from "../state/typed";
 import {
   type Family,
   type FamilyName,
@@ -22,11 +24,20 @@ import {
   knownFields,
 } from "./families";
 
+/** The most characters that can be searched for: the server takes no more. */
+export const SEARCH_MAX = 1_000;
+
+/** The most values that are saved: the server lists no more at a time. */
+export const SAVED_MAX = 10_000;
+
 /** The number of rows of a list whose rows are in the order of their values: a year of days. */
 const IN_ORDER_MAX = 400;
 
 /** The cards in the order of their numbers on the connection. */
 const PANELS: readonly FamilyName[] = ["who", "what", "how", "with", "from", "when", "others"];
+
+/** The number of the list whose values are all at hand, or of the one that is typed. */
+export const WHOLE_PANEL = PANELS.length;
 
 /** The number of the list of a card. */
 export function panelOf(family: FamilyName): number {
@@ -69,9 +80,11 @@ export function isOwn(field: string, { derived, report }: View, question: Questi
   return derived.includes(field) || sort !== "requests" || hasChosen(question, field);
 }
 
-/** A list that a card needs: its field, and the question whose values it shows. */
+/** A list that the screen needs: its field, and the question whose values it shows. */
 interface Wanted {
   field: string;
+  /** The rows of a list of another order are not shown in its place. */
+  order: string;
   question: Question;
   part: ListPart;
 }
@@ -91,7 +104,7 @@ export function followLists(): void {
     const wanted = wantedLists();
     // A new question is answered by a view first, which has the time that the lines span.
     if (wanted === null) return;
-    for (const panel of PANELS.keys()) {
+    for (let panel = 0; panel <= WHOLE_PANEL; panel += 1) {
       const list = wanted.get(panel) ?? null;
       const key = list === null ? "" : JSON.stringify([state.value.session, list]);
       const last = asked.get(panel) ?? { key: "", at_ms: 0 };
@@ -112,27 +125,75 @@ function isDue(key: string, last: string, since_ms: number): boolean {
   return without(key) !== without(last);
 }
 
-/** The lists that the cards on the screen need, by their numbers; `null` until that is known. */
+/** The lists that the screen needs, by their numbers; `null` until that is known. */
 function wantedLists(): Map<number, Wanted> | null {
   const { question, connection, session } = state.value;
   const shown = view.value;
   const wanted = new Map<number, Wanted>();
-  const isOpen = connection === "open" && session !== null && tab.value === "overview";
-  if (!isOpen || shown === null) return wanted;
+  if (connection !== "open" || session === null || shown === null) return wanted;
   if (awaiting.value) return null;
   const { report } = shown;
   const measure = shownMeasure(report, question.measure);
   const bounds = pointsOf(report);
-  for (const family of familiesOfView(shown)) {
-    const field = shownField(family);
+  for (const [panel, field] of fieldsOnScreen(shown)) {
     const part = { ...orderOf(report, field, measure), bounds };
-    wanted.set(panelOf(family.name), {
-      field,
-      question: ownQuestion(question, field, shown),
-      part,
-    });
+    const order = JSON.stringify([part.sort, question.kind]);
+    wanted.set(panel, { field, order, question: ownQuestion(question, field, shown), part });
   }
+  const { whole } = families.value;
+  if (whole !== null) wanted.set(WHOLE_PANEL, wholeOf(whole, shown, question, measure));
+  const typed = whole === null ? typedOf(shown, question) : null;
+  if (typed !== null) wanted.set(WHOLE_PANEL, typed);
   return wanted;
+}
+
+/** The order of a list that is typed. */
+const TYPED = "typed";
+
+/** The number of values of which completions are made. */
+const TYPED_MAX = 50;
+
+/** The values with which the text in the filter box could go on; `null` if that needs none. */
+function typedOf({ report, derived }: View, question: Question): Wanted | null {
+  const { text, replaced } = draft.value;
+  const value = typedValue(text);
+  if (value === null) return null;
+  const { field, typed } = value;
+  if (ownValue(report.top, field) === undefined && !derived.includes(field)) return null;
+  const { clauses, conditions } = replaced?.without ?? question;
+  return {
+    field,
+    order: TYPED,
+    question: { ...question, clauses, conditions, top: TYPED_MAX },
+    part: { group: field, search: typed.slice(0, SEARCH_MAX) },
+  };
+}
+
+/** The values that were asked for because of the text in the filter box; `null` until they are there. */
+export function listedValues(): { field: string; rows: GroupRow[] } | null {
+  const list = families.value.lists[WHOLE_PANEL];
+  if (!list?.isAnswered || list.order !== TYPED || list.answer === null) return null;
+  return { field: list.field, rows: list.answer.group.rows };
+}
+
+/** The fields whose lists the tab shows, by the numbers of the lists. */
+function fieldsOnScreen(shown: View): [panel: number, field: string][] {
+  if (tab.value === "clients") return [[panelOf("who"), "client"]];
+  if (tab.value !== "overview") return [];
+  return familiesOfView(shown).map((family) => [panelOf(family.name), shownField(family)]);
+}
+
+/** What a pane with a whole list needs. */
+function wholeOf(whole: Whole, { report }: View, question: Question, measure: Measure): Wanted {
+  const { field, search, isSaving } = whole;
+  const [from, top] = isSaving ? [0, SAVED_MAX] : [whole.from, whole.count];
+  return {
+    field,
+    // It shows the rows before until it has others.
+    order: "whole",
+    question: { ...withoutChosen(question, field), top },
+    part: { ...orderOf(report, field, measure), from, search },
+  };
 }
 
 /** What a list asks of its values, and their order on the server. */
@@ -163,9 +224,8 @@ function askFor(panel: number, query: number, list: Wanted | null): void {
     dispatch({ type: "list_ended", panel });
   } else {
     askList(panel, query, list.question, list.part);
-    const { field, part, question } = list;
-    const order = JSON.stringify([part.sort, question.kind]);
-    dispatch({ type: "list_asked", panel, query, field, order });
+    const { field, order, part } = list;
+    dispatch({ type: "list_asked", panel, list: { query, field, order, from: part.from ?? 0 } });
   }
 }
 

@@ -65,7 +65,7 @@ export async function apply(source: Source, format: string): Promise<string | nu
       const { name, fingerprint, number } = source;
       await checkReadable(file.blob, name);
       whenBegun(session, name, () => void remove(number));
-      upload(session, [{ name, blob: file.blob, fingerprint, format }]);
+      await upload(session, [{ name, blob: file.blob, fingerprint, format }]);
     } else {
       await readAgain(session, source.number, format);
     }

@@ -29,6 +29,8 @@ const KEYS: readonly (readonly [keys: readonly string[], meaning: string])[] = [
   [["Ctrl", "C"], "in a list: copy the value; in the lines: the line"],
   [["s"], "in the lines: the story of the client"],
   [["Alt", "click"], "in a list: exclude the value"],
+  [["↑", "↓"], "in a list: another row"],
+  [["x", "s"], "in a list: exclude the value; the story of the client"],
   [["Esc"], "one step back"],
 ];
 

@@ -35,7 +35,7 @@ export function LineDetail({ of: line }: { of: ShownLine }) {
         {line.isCut && <span class="escape">… the line is longer</span>}
       </pre>
       <p class="line-actions">
-        {client && <StoryButton client={client} hasWords />}
+        {client && <StoryButton value={client} hasWords />}
         <button
           type="button"
           class="link"

@@ -3,7 +3,7 @@
 // biome-ignore-all lint/a11y/useKeyWithClickEvents: as above
 import { useRef } from "preact/hooks";
 import { count } from "../format/number";
-import { tellStory } from "../story/story";
+import { tellStory } from "../story/tell";
 import { copyText } from "../views/copy";
 import type { LinePanel } from "./control";
 import { exactText } from "./copying";
@@ -149,7 +149,7 @@ function classOf(line: ShownLine | undefined, isActive: boolean): string {
 }
 
 function tellStoryOf(line: ShownLine | undefined): void {
-  if (line?.line.client) tellStory(line.line.client);
+  if (line?.line.client) tellStory({ field: "client", value: line.line.client });
 }
 
 function isCopyKey(event: KeyboardEvent): boolean {

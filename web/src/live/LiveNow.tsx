@@ -3,23 +3,12 @@ import { span } from "../format/duration";
 import { frequency } from "../format/number";
 import { visible } from "../format/text";
 import type { Source } from "../generated/Source";
-import type { View } from "../generated/View";
 import { view } from "../state/store";
+import { isOpen } from "./isLive";
 import { type LiveSource, Pulse, type Silence } from "./pulse";
 
 /** The time between two looks at a rate that falls while nothing comes. */
 const TICK_MS = 1_000;
-
-/** Whether lines come as they are written. */
-export function isLive({ sources }: View): boolean {
-  return sources.some(isOpen);
-}
-
-function isOpen({ state, bytes_total }: Source): boolean {
-  return (
-    state === "following" || state === "listening" || (state === "reading" && bytes_total === null)
-  );
-}
 
 /** The rate now, and what has fallen silent. */
 export function LiveNow() {

@@ -50,7 +50,7 @@ function Keys({ set: { keys, list }, title, noun, id }: KeysProps) {
         {list.map((key) => (
           <li key={key}>
             <LogText value={key} />
-            {isClient(key) && <StoryButton client={key} />}
+            {isClient(key) && <StoryButton value={key} />}
           </li>
         ))}
         {keys > list.length && <li class="muted">and {count(keys - list.length)} more</li>}

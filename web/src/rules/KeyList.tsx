@@ -183,7 +183,7 @@ function KeyName({ of: { key, key_hex, limit } }: { of: ReplayedKey }) {
       >
         {text}
       </button>
-      {key_hex === undefined && <StoryButton client={key} />}
+      {key_hex === undefined && <StoryButton value={key} />}
     </span>
   );
 }

@@ -132,7 +132,7 @@ function Bans({ answer }: { answer: RuleAnswer }) {
         {bans.slice(0, SHOWN).map((ban) => (
           <li key={`${ban.key} ${ban.time}`}>
             <LogText value={ban.key} />
-            {isClient(ban.key) && <StoryButton client={ban.key} />} {stampText(ban.time)}
+            {isClient(ban.key) && <StoryButton value={ban.key} />} {stampText(ban.time)}
             {ban.until === null ? ", for good" : ` to ${stampText(ban.until)}`}
             {ban.already_banned && ", already banned"}
           </li>
@@ -154,8 +154,8 @@ function Alerts({ answer }: { answer: RuleAnswer }) {
         {alerts.slice(0, SHOWN).map((alert) => (
           <li key={`${alert.scenario} ${alert.source} ${alert.time}`}>
             <LogText value={alert.source} />
-            {isClient(alert.source) && <StoryButton client={alert.source} />}{" "}
-            {stampText(alert.time)},
+            {isClient(alert.source) && <StoryButton value={alert.source} />} {stampText(alert.time)}
+            ,
             <LogText value={alert.scenario} />, {plural(alert.events, "event")}
           </li>
         ))}

@@ -1,5 +1,6 @@
 import { OWN } from "../state/rules";
 import { rules } from "../state/store";
+import { focusWhenThere } from "../views/whenThere";
 import { choose } from "../views/work";
 import { briefText } from "./words";
 
@@ -12,8 +13,7 @@ const REFUSED = "1 rule, which cannot be replayed";
 /** Shows the tab of the rules, and leads the focus there. */
 export function showPanel(): void {
   choose("rules");
-  // The panel is drawn with the next frame.
-  requestAnimationFrame(() => document.getElementById(PANEL_ID)?.focus({ preventScroll: true }));
+  focusWhenThere(() => document.getElementById(PANEL_ID));
 }
 
 /** The answer of the panel in a line, beside the tabs. */

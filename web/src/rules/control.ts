@@ -168,8 +168,8 @@ export function nameNetworks(networks: string): void {
   askAll();
 }
 
-/** Asks about the rules of the panel, or those of the address, on a new connection. */
-export function followSession(): void {
+/** Asks about the rules of the panel, or those of the address, on the first connection of a session. */
+export function askOnSession(): void {
   try {
     setLab({ networks: localStorage.getItem(NETWORKS_KEY) ?? "" });
   } catch {

@@ -5,9 +5,7 @@ import { visible } from "../format/text";
 import type { LinesNeeded } from "../generated/LinesNeeded";
 import type { NeededFile } from "../generated/NeededFile";
 import { browserHost } from "../socket/host";
-import { fingerprintOf } from "../upload/fingerprint";
-import { type FileAgain, LineReplay, type ReplayProgress } from "../upload/lineReplay";
-import { UNREADABLE } from "../upload/uploadConnection";
+import type { FileAgain, LineReplay, ReplayProgress } from "../upload/lineReplay";
 
 /** What a panel shows of its replay. */
 export interface ReplayEvents {
@@ -43,21 +41,33 @@ export async function sendLines(
       events.failed(message);
     }
   };
+  const sender = await loadSender().catch(() => null);
+  if (sender === null) return fail("a part of the page could not be loaded.");
   for (const file of needed.files) {
-    const found = await fileAgain(file);
+    const found = await fileAgain(file, sender.fingerprintOf);
     if (found === null) return fail(`${goneText(file)} ${needed.remedy}`);
     if (found === "changed") return fail(changedText(file.name));
     open.files.push(found);
   }
   if (replays.get(panel) !== open) return;
-  open.replay = new LineReplay(
+  open.replay = new sender.LineReplay(
     browserHost,
     session,
     needed.replay,
     open.files,
     events.progressed,
-    (message) => fail(message === UNREADABLE ? `a file ${CHANGED}` : message),
+    (message) => fail(message === sender.UNREADABLE ? `a file ${CHANGED}` : message),
   );
+}
+
+/** Loads what sends files again, which few rules need. */
+async function loadSender() {
+  const [{ LineReplay }, { fingerprintOf }, { UNREADABLE }] = await Promise.all([
+    import("../upload/lineReplay"),
+    import("../upload/fingerprint"),
+    import("../upload/uploadConnection"),
+  ]);
+  return { LineReplay, fingerprintOf, UNREADABLE };
 }
 
 /** Ends the replay of a panel. */
@@ -100,7 +110,10 @@ function goneText({ name }: NeededFile): string {
 }
 
 /** The part of a file that is sent again; `null` if this page does not have it. */
-async function fileAgain({ file, name, bytes }: NeededFile): Promise<FileAgain | "changed" | null> {
+async function fileAgain(
+  { file, name, bytes }: NeededFile,
+  fingerprintOf: (blob: Blob) => Promise<string | null>,
+): Promise<FileAgain | "changed" | null> {
   try {
     const found = await fileOf(file);
     if (found === null) return null;

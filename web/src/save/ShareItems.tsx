@@ -2,6 +2,7 @@ import { visible } from "../format/text";
 import type { Report } from "../generated/Report";
 import { canAsk } from "../state/state";
 import { question, state } from "../state/store";
+import { withoutLines } from "../state/withoutLines";
 import {
   COMMANDS,
   type CommandName,
@@ -59,7 +60,7 @@ export function ShareItems({ report }: { report: Report }) {
         />
       </Group>
       <Group label="Copy the command that prints">
-        {COMMANDS.map((name) => (
+        {COMMANDS.filter((name) => name !== "grep" || !withoutLines.value).map((name) => (
           <Command key={name} name={name} report={report} />
         ))}
       </Group>

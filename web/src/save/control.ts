@@ -1,6 +1,6 @@
 /** The actions of the menus that share and save what is on the screen. */
 
-import { errorLogBlocks } from "../blocks/words";
+import { errorLogBlocks } from "../blocks/errorLogBlocks";
 import { type Drawing, drawingOf } from "../chart/overlay";
 import { fileOf } from "../control/uploads";
 import { plural, share } from "../format/number";
@@ -8,6 +8,7 @@ import { visible } from "../format/text";
 import type { Report } from "../generated/Report";
 import type { Source } from "../generated/Source";
 import { exportCommand, grepCommand, reportCommand } from "../lines/command";
+import { headValue } from "../state/head";
 import { NOTHING_SAVED, type RowFormat } from "../state/save";
 import { blocks, dispatch, question, save, state } from "../state/store";
 import { copyText } from "../views/copy";
@@ -122,10 +123,14 @@ export function commandOf(command: CommandName, report: Report): string | null {
     const { session } = state.value;
     const address =
       session === null ? null : rowsAddress(session, question.value, report.kind, format);
-    return address === null ? null : curlCommand(location.origin, address);
+    return address === null
+      ? null
+      : curlCommand(location.origin, address, headValue("weir-token") !== null);
   }
   const { sources: numbers } = probe;
-  const isNamed = ({ number }: Source) => numbers === null || numbers.includes(number);
+  // A source of records, such as a table, has no lines that a command could print.
+  const isNamed = ({ number, records_only }: Source) =>
+    !records_only && (numbers === null || numbers.includes(number));
   return grepCommand(question.value, sources().filter(isNamed));
 }
 

@@ -48,7 +48,11 @@ function addressWith(
   return address.length <= ADDRESS_MAX ? address : null;
 }
 
-/** The command that saves the rows at an address of the server, as the server names the file. */
-export function curlCommand(origin: string, address: string): string {
-  return `curl -OJ ${shellQuoted(origin + address)}`;
+/**
+ * The command that saves the rows at an address of the server, as the server names the file. It takes the
+ * token, which the page does not know, from the environment.
+ */
+export function curlCommand(origin: string, address: string, needsToken: boolean): string {
+  const token = needsToken ? '-H "Authorization: Bearer $TOKEN" ' : "";
+  return `curl -OJ ${token}${shellQuoted(origin + address)}`;
 }

@@ -13,9 +13,9 @@ export interface Reach {
 /** Who can open an address, as a hint. */
 export function scopeText({ host, needsToken, isKept }: Reach): string {
   const who = isLoopback(host) ? "opens on this machine only" : `opens for whoever reaches ${host}`;
-  const token = needsToken ? " and has the token, which is not in it" : "";
   const time = isKept ? "" : ", as long as this data set is kept";
-  return `${who}${token}${time}`;
+  const token = needsToken ? "; asks for the token, which is not in the link" : "";
+  return `${who}${time}${token}`;
 }
 
 function isLoopback(host: string): boolean {

@@ -11,6 +11,16 @@ import type { WantedLines } from "../lines/reader";
 import { retryDelay } from "./backoff";
 import type { Host, SocketLike } from "./host";
 
+/** Which of the values of a list are asked for: all of them unless it says otherwise. */
+export interface ListedPart {
+  /** The number of values to skip. */
+  from?: number;
+  /** A text that the values contain. */
+  search?: string;
+  /** The bounds of spans of time in which the records of each value are counted. */
+  bounds?: readonly number[];
+}
+
 /** The events of a live socket. */
 export interface LiveEvents {
   opened(): void;
@@ -88,9 +98,9 @@ export class LiveSocket {
   }
 
   /** Asks for the values of a field, instead of those before in the list; `null` only cancels those. */
-  askList(panel: number, query: Query | null, search: string, bounds: readonly number[]): void {
-    const request = { type: "list" as const, panel, query, from: 0, search };
-    if (this.isOpen) this.send({ ...request, bounds: [...bounds] });
+  askList(panel: number, query: Query | null, part: ListedPart): void {
+    const { from = 0, search = "", bounds = [] } = part;
+    if (this.isOpen) this.send({ type: "list", panel, query, from, search, bounds: [...bounds] });
   }
 
   /** Asks for a measure over time, instead of the one before; `null` only cancels that. */

@@ -7,5 +7,5 @@ export type HelpAction = { type: "help"; isShown: boolean };
 /** Returns the slice after an action. A story takes the place of the help. */
 export function reduceHelp(before: boolean, action: Action): boolean {
   if (action.type === "help") return action.isShown;
-  return action.type === "story" && action.client !== null ? false : before;
+  return action.type === "story" && action.of !== null ? false : before;
 }

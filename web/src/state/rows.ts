@@ -123,3 +123,8 @@ function sourceRow(source: Source, bytes_per_second: number): Row {
     message: source.message,
   };
 }
+
+/** Whether a file was not read, or not whole, for a reason that is known. */
+export function isFailed({ phase, message }: Row): boolean {
+  return phase === "failed" && message !== null;
+}

@@ -10,6 +10,7 @@ import { LinesView } from "../lines/LinesView";
 import { LinesAgain } from "../rules/LinesAgain";
 import { OWN } from "../state/rules";
 import { rules, story, view } from "../state/store";
+import type { Subject } from "../state/story";
 import { withoutLines } from "../state/withoutLines";
 import { usePaneFocus } from "../views/focus";
 import { Icon } from "../views/icons";
@@ -24,19 +25,21 @@ import {
   sessionText,
   totalsText,
 } from "./facts";
-import { closeStory, excludeClient, filterByClient, storyLines, tellStory } from "./story";
+import { excludeSubject, filterBySubject, storyLines } from "./story";
 import { Timeline } from "./Timeline";
+import { closeStory, tellStory } from "./tell";
 
 /** The lists of a story. */
 const FIELDS = ["status", "path", "user_agent"];
 
-/** The story of one client: its requests over time, what they were, and which rules it crossed. */
+/** A story: the requests over time, what they were, and which rules they crossed. */
 export function StoryPane() {
-  const { client } = story.value;
-  return client !== null && <Story key={client} client={client} />;
+  const { of } = story.value;
+  return of !== null && <Story key={`${of.field} ${of.value}`} of={of} />;
 }
 
-function Story({ client }: { client: string }) {
+function Story({ of }: { of: Subject }) {
+  const isClient = of.field === "client";
   const pane = useRef<HTMLElement>(null);
   usePaneFocus(pane);
   const { report, refusal } = story.value;
@@ -46,11 +49,13 @@ function Story({ client }: { client: string }) {
       class="pane story"
       aria-labelledby="story-title"
       data-testid="story"
-      data-client={client}
+      data-field={of.field}
+      data-value={of.value}
     >
       <div class="pane-head">
         <h2 id="story-title">
-          <LogText value={client} edges />
+          {!isClient && <span class="muted">{of.field} </span>}
+          <LogText value={of.value} edges />
         </h2>
         <button
           type="button"
@@ -63,17 +68,17 @@ function Story({ client }: { client: string }) {
           <Icon name="close" />
         </button>
       </div>
-      <Actions client={client} />
+      <Actions of={of} />
       {refusal !== null && <p class="bad">{visible(refusal)}</p>}
       {report === null ? (
         refusal === null && <p class="muted">Reading its requests…</p>
       ) : (
         <Facts report={report} />
       )}
-      <Blocks />
-      <Rules client={client} />
+      {isClient && <Blocks />}
+      <Rules of={of} />
       {!withoutLines.value && (
-        <section class="story-part" aria-label="Lines of the client">
+        <section class="story-part" aria-label="Its lines">
           <h3>Lines</h3>
           <LinesView of={storyLines} id="story-line" />
         </section>
@@ -82,16 +87,16 @@ function Story({ client }: { client: string }) {
   );
 }
 
-/** What can be done about the client. */
-function Actions({ client }: { client: string }) {
-  const network = networkOf(client);
+/** What can be done about the subject. */
+function Actions({ of }: { of: Subject }) {
+  const network = of.field === "client" ? networkOf(of.value) : null;
   return (
     <p class="story-actions">
       <button
         type="button"
         class="button small"
         data-testid="story-filter"
-        onClick={() => filterByClient(client)}
+        onClick={() => filterBySubject(of)}
       >
         Filter by it
       </button>
@@ -99,7 +104,7 @@ function Actions({ client }: { client: string }) {
         type="button"
         class="button small"
         data-testid="story-exclude"
-        onClick={() => excludeClient(client)}
+        onClick={() => excludeSubject(of)}
       >
         Exclude it
       </button>
@@ -109,7 +114,7 @@ function Actions({ client }: { client: string }) {
           class="button small"
           title={`Story of ${network}`}
           data-testid="story-network"
-          onClick={() => tellStory(network)}
+          onClick={() => tellStory({ field: "client", value: network })}
         >
           Its network
         </button>
@@ -122,7 +127,7 @@ function Facts({ report }: { report: Report }) {
   const sessions = report.histogram ? sessionsOf(report.histogram) : [];
   const gaps = report.histogram && sessions.length === 0 ? gapsOf(report.histogram) : [];
   const refused = refusedText(report);
-  const isNetwork = (report.distinct.client ?? 1) > 1;
+  const hasClients = (report.distinct.client ?? 1) > 1;
   return (
     <>
       <p data-testid="story-totals" data-requests={report.matching}>
@@ -138,7 +143,7 @@ function Facts({ report }: { report: Report }) {
         </ul>
       )}
       <div class="story-lists">
-        {[...(isNetwork ? ["client"] : []), ...FIELDS]
+        {[...(hasClients ? ["client"] : []), ...FIELDS]
           .filter((field) => (ownValue(report.top, field)?.length ?? 0) > 0)
           .map((field) => (
             <Values key={field} field={field} report={report} />
@@ -177,7 +182,7 @@ function Values({ field, report }: { field: string; report: Report }) {
   return (
     <section
       class="story-part"
-      aria-label={`${fieldTitle(field)} of the client`}
+      aria-label={`${fieldTitle(field)} in the story`}
       data-testid={`story-${field}`}
     >
       <h3>{fieldTitle(field)}</h3>
@@ -215,8 +220,8 @@ function Blocks() {
   );
 }
 
-/** The rules of the rules panel, and which of them the client crossed. */
-function Rules({ client }: { client: string }) {
+/** The rules of the rules panel, and which of them the subject crossed. */
+function Rules({ of }: { of: Subject }) {
   const { rules: answer, lines, refusal } = story.value;
   const hasRule = rules.value.panels[OWN].text !== null;
   return (
@@ -224,7 +229,7 @@ function Rules({ client }: { client: string }) {
       <h3>Rules</h3>
       {!hasRule && (
         <p class="hint">
-          Put a rule into the rules panel to see whether this client would have crossed it.
+          Put a rule into the rules panel to see whether these requests would have crossed it.
         </p>
       )}
       {lines !== null && <LinesAgain lines={lines} />}
@@ -238,7 +243,7 @@ function Rules({ client }: { client: string }) {
             <span class="muted">
               <LogText value={rule.description} title={false} />
             </span>{" "}
-            {visible(capitalized(ruleText(rule, client)))}
+            {visible(capitalized(ruleText(rule, of.value)))}
           </li>
         ))}
       </ul>

@@ -7,7 +7,6 @@ import type { Histogram } from "../generated/Histogram";
 import type { ReplayedKey } from "../generated/ReplayedKey";
 import type { ReplayedRule } from "../generated/ReplayedRule";
 import type { Report } from "../generated/Report";
-import type { RuleAnswer } from "../generated/RuleAnswer";
 import { boundsText } from "../rules/words";
 
 /** The longest silences that are told. */
@@ -111,12 +110,6 @@ export function refusedText({ top, matching }: Report): string | null {
   const all = refused.reduce((sum, row) => sum + row.count, 0);
   const each = refused.map((row) => `${count(row.count)} with ${row.value}`).join(", ");
   return `The server refused ${count(all)} of ${count(matching)}: ${each}.`;
-}
-
-/** Whether an answer about all clients has everything about this one. */
-export function tellsOf({ rule, bans, alerts }: RuleAnswer, client: string): boolean {
-  const isListed = [...rule.trips, ...rule.closest].some(({ key }) => key === client);
-  return isListed && bans === rule.bans.length && alerts === rule.alerts.length;
 }
 
 /** What a rule would have done with the client, as a sentence. */

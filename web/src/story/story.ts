@@ -1,10 +1,10 @@
-/** The story of one client: which one is told, and what is known of it. */
+/** The story of a client or a user: whose is told, and what is known of it. */
 
 import { effect } from "@preact/signals";
 import { mayHaveBlocks, WINDOW_S } from "../blocks/control";
-import { leaveStory, pushStory, storyOfAddress } from "../control/history";
 import { askBlocks, askRules, blocksAhead_s } from "../control/live";
 import { filterBy } from "../control/questions";
+import type { Clause } from "../generated/Clause";
 import type { Report } from "../generated/Report";
 import type { RuleText } from "../generated/RuleText";
 import { LinePanel } from "../lines/control";
@@ -16,13 +16,8 @@ import { inNextFrame } from "../state/frame";
 import { OWN, type RulesReply } from "../state/rules";
 import type { Question } from "../state/state";
 import { blocks, dispatch, rules, state, story, view } from "../state/store";
-import { tellsOf } from "./facts";
-
-/** The number of the panel of rules on the connection: the last one. */
-export const STORY_PANEL = 7;
-
-/** The number of the panel of blocks on the connection. */
-export const STORY_BLOCKS_PANEL = 5;
+import { STORY_BLOCKS_PANEL, STORY_PANEL, type Subject } from "../state/story";
+import { tellsOf } from "./tells";
 
 /** The number of the first of its panels of lines. */
 const LINE_PANEL = 2;
@@ -33,52 +28,35 @@ const BUCKETS = 200;
 /** The time between two reports while the data grows. */
 const REFRESH_MS = 2_000;
 
-/** The lines of that client. */
+/** The lines of the story. */
 export const storyLines = new LinePanel(
   LINE_PANEL,
   "story",
   () => {
-    const { client } = story.value;
-    return client === null ? null : questionOf(client);
+    const { of } = story.value;
+    return of === null ? null : questionOf(of);
   },
   // As it happened.
   () => "oldest",
 );
 
-/** Shows the story of a client, as one step that Back undoes. */
-export function tellStory(of: string): void {
-  pushStory(of);
-  show(of);
+/** Closes the story, and filters the page by its subject. */
+export function filterBySubject(of: Subject): void {
+  dispatch({ type: "story", of: null });
+  filterBy([clauseOf(of)], []);
 }
 
-/** Closes the story. */
-export function closeStory(): void {
-  leaveStory();
-  show(null);
+/** Closes the story, and leaves its subject out. */
+export function excludeSubject(of: Subject): void {
+  dispatch({ type: "story", of: null });
+  filterBy(exclude(state.peek().question.clauses, of.field, of));
 }
 
-/** Closes the story, and filters the page by its client. */
-export function filterByClient(of: string): void {
-  show(null);
-  filterBy([{ field: "client", op: "=", values: [of] }], []);
+function clauseOf({ field, value }: Subject): Clause {
+  return { field, op: "=", values: [value] };
 }
 
-/** Closes the story, and leaves its client out. */
-export function excludeClient(of: string): void {
-  show(null);
-  filterBy(exclude(state.peek().question.clauses, "client", { value: of }));
-}
-
-/** Shows the story that the address names. */
-export function followStory(): void {
-  show(storyOfAddress());
-}
-
-function show(client: string | null): void {
-  dispatch({ type: "story", client });
-}
-
-/** Asks for everything whenever another client is chosen, and again while the data grows. */
+/** Asks for everything whenever another story is chosen, and again while the data grows. */
 export function followStories(): void {
   storyLines.follow();
   let last = "";
@@ -87,7 +65,7 @@ export function followStories(): void {
   effect(() => {
     const { session, connection, question } = state.value;
     const rule = ruleOfPanel();
-    const of = connection === "open" && session !== null ? story.value.client : null;
+    const of = connection === "open" && session !== null ? story.value.of : null;
     const { zone, kind } = question;
     const context = [rule, zone, kind, ...blocksContext()];
     const key = of === null ? "" : JSON.stringify([session, of, ...context]);
@@ -120,7 +98,7 @@ function blocksContext(): unknown[] {
   return [mayHaveBlocks(kinds), blocks.value.report?.clock.offset_s ?? 0];
 }
 
-function tell(session: string | null, of: string | null, rule: RuleText | null): void {
+function tell(session: string | null, of: Subject | null, rule: RuleText | null): void {
   const asked = story.peek().asked + 1;
   endReplay(STORY_PANEL);
   dispatch({ type: "story_asked", asked });
@@ -133,25 +111,25 @@ function tell(session: string | null, of: string | null, rule: RuleText | null):
   }
   void report(session, of);
   if (rule !== null) askRules(STORY_PANEL, asked, questionOf(of), rule);
-  if (!mayHaveBlocks(view.peek()?.report.kinds ?? [])) return;
+  if (of.field !== "client" || !mayHaveBlocks(view.peek()?.report.kinds ?? [])) return;
   const question = { window_s: WINDOW_S, clock_offset_s: blocksAhead_s() };
   askBlocks(STORY_BLOCKS_PANEL, asked, { ...questionOf(of), hasOverlay: false }, question);
 }
 
 /**
  * Takes a reply about the rules of the panel. If they look at lines that this page has to send
- * again, the answer of the panel does, if it is about all lines and has everything of the client.
+ * again, the answer of the panel does, if it is about all lines and has everything of the subject.
  */
 export function takeStoryRules(session: string, reply: RulesReply): void {
-  const { asked, client } = story.peek();
+  const { asked, of } = story.peek();
   const { lines } = reply;
-  if (reply.query !== asked || client === null || lines === undefined) {
+  if (reply.query !== asked || of === null || lines === undefined) {
     if (reply.query === asked) endReplay(STORY_PANEL);
     dispatch({ type: "story_rules", reply });
     return;
   }
   const { answer, isFiltered } = rules.peek().panels[OWN];
-  if (answer !== null && !isFiltered && answer.rules.every((rule) => tellsOf(rule, client))) {
+  if (answer !== null && !isFiltered && answer.rules.every((rule) => tellsOf(rule, of.value))) {
     askRules(STORY_PANEL, asked, state.peek().question, null);
     const { panel, query } = reply;
     dispatch({ type: "story_rules", reply: { type: "rules", panel, query, answer } });
@@ -172,10 +150,10 @@ export function takeStoryRules(session: string, reply: RulesReply): void {
   });
 }
 
-async function report(session: string, of: string): Promise<void> {
+async function report(session: string, of: Subject): Promise<void> {
   const { zone, kind } = state.peek().question;
   const parameters = new URLSearchParams({
-    where: conditionOf({ field: "client", op: "=", values: [of] }),
+    where: conditionOf(clauseOf(of)),
     buckets: String(BUCKETS),
     top: "10",
   });
@@ -184,11 +162,11 @@ async function report(session: string, of: string): Promise<void> {
   try {
     const response = await fetch(`/api/sessions/${session}/report?${parameters}`);
     const body: unknown = await response.json();
-    if (story.peek().client !== of) return;
+    if (story.peek().of !== of) return;
     if (response.ok) dispatch({ type: "story_facts", facts: { report: body as Report } });
     else refuse((body as { message: string }).message);
   } catch {
-    if (story.peek().client === of) refuse("Weir does not answer.");
+    if (story.peek().of === of) refuse("Weir does not answer.");
   }
 }
 
@@ -196,7 +174,6 @@ function refuse(refusal: string): void {
   dispatch({ type: "story_facts", facts: { refusal } });
 }
 
-function questionOf(of: string): Question {
-  const clauses = [{ field: "client", op: "=" as const, values: [of] }];
-  return { ...state.value.question, clauses, conditions: [] };
+function questionOf(of: Subject): Question {
+  return { ...state.value.question, clauses: [clauseOf(of)], conditions: [] };
 }

@@ -1,27 +1,30 @@
 import { useLayoutEffect } from "preact/hooks";
 import { undo } from "../control/questions";
 import { isUploading } from "../control/uploads";
-import { FormatBox } from "../format-box/FormatBox";
+import { closeWhole } from "../families/whole";
+import { boxSource } from "../format-box/control";
 import { closeHelp, showHelp } from "../help/control";
 import { Help } from "../help/HelpButton";
 import { screen } from "../state/screen";
-import { help, story, view } from "../state/store";
+import { families, help, state, story, view } from "../state/store";
 import { TABS } from "../state/tab";
 import { withoutLines } from "../state/withoutLines";
-import { closeStory } from "../story/story";
+import { closeStory } from "../story/tell";
 import { Banner } from "./Banner";
 import { Dashboard } from "./Dashboard";
 import { DropAnywhere } from "./DropAnywhere";
 import { DropPage } from "./DropPage";
-import { Duplicates } from "./Duplicates";
 import { focusFilterBox } from "./FilterBox";
-import { Freeable } from "./Freeable";
 import { Header } from "./Header";
-import { Progress } from "./Progress";
-import { partOf, usePart } from "./part";
+import { partOf, shownLater, usePart } from "./part";
 import { choose } from "./work";
 
 const storyPane = partOf(() => import("../story/StoryPane"));
+const Progress = shownLater(async () => (await import("./Progress")).Progress);
+const FormatBox = shownLater(async () => (await import("../format-box/FormatBox")).FormatBox);
+const Duplicates = shownLater(async () => (await import("./Duplicates")).Duplicates);
+const Freeable = shownLater(async () => (await import("./Freeable")).Freeable);
+const wholeList = partOf(() => import("../families/WholeList"));
 
 /** The page. */
 export function App() {
@@ -31,30 +34,37 @@ export function App() {
     <>
       <Header />
       <Banner />
-      <Freeable />
+      {state.value.freeable !== null && <Freeable />}
       <div class={hasPane() ? "shell with-pane" : "shell"}>
         <main class={screen.value === "dashboard" ? "wide" : undefined}>
           {screen.value !== "dashboard" && <Progress />}
-          <FormatBox />
+          {boxSource.value && <FormatBox />}
           <Content />
         </main>
+        <WholeList />
         <Story />
         <Help />
       </div>
       <DropAnywhere />
-      <Duplicates />
+      {state.value.duplicates && <Duplicates />}
     </>
   );
 }
 
 function Story() {
-  const shown = usePart(storyPane, story.value.client !== null);
+  const shown = usePart(storyPane, story.value.of !== null);
   return shown && <shown.StoryPane />;
+}
+
+function WholeList() {
+  const shown = usePart(wholeList, families.value.whole !== null);
+  // The story of a client in it lies on it, and leads back to it.
+  return shown && <shown.WholeList isCovered={story.value.of !== null} />;
 }
 
 /** Whether a pane stands at the right of the page. */
 function hasPane(): boolean {
-  return story.value.client !== null || help.value;
+  return story.value.of !== null || help.value || families.value.whole !== null;
 }
 
 function Content() {
@@ -94,8 +104,8 @@ function onKeyDown(event: KeyboardEvent): void {
 /** What Escape does: it closes a pane, or undoes the last step. */
 function stepBack(): void {
   if (closeHelp()) return;
-  if (story.peek().client === null) undo();
-  else closeStory();
+  if (story.peek().of !== null) closeStory();
+  else if (!closeWhole()) undo();
 }
 
 function isTyping(target: EventTarget | null): boolean {

@@ -1,5 +1,5 @@
 import { useMemo } from "preact/hooks";
-import { errorLogBlocks } from "../blocks/words";
+import { errorLogBlocks } from "../blocks/errorLogBlocks";
 import { type Drawing, drawingOf, laneText, titleOf } from "../chart/overlay";
 import { isStacked, LEGEND_SHOWN, type Series } from "../chart/series";
 import { change, filterBy } from "../control/questions";
@@ -16,7 +16,7 @@ import { count, plural, share } from "../format/number";
 import { visible } from "../format/text";
 import { rangeText } from "../format/time";
 import type { Report } from "../generated/Report";
-import { isLive, LiveNow } from "../live/LiveNow";
+import { isLive } from "../live/isLive";
 import { measureDrawing } from "../measure/chart";
 import { shownMeasure } from "../measure/measures";
 import { shareCounted } from "../state/rows";
@@ -24,10 +24,13 @@ import { hasFilter } from "../state/state";
 import { blocks, question, series, state } from "../state/store";
 import { Chart } from "./Chart";
 import { LogText } from "./LogText";
+import { shownLater } from "./part";
 import { StackSelect } from "./StackSelect";
 import { Swatch } from "./Swatch";
 import { theme } from "./theme";
 import { ZonePicker } from "./ZonePicker";
+
+const LiveNow = shownLater(async () => (await import("../live/LiveNow")).LiveNow);
 
 /** The histogram with its heading, legend and options. */
 export function ChartPanel({ report, complete }: { report: Report; complete: boolean }) {

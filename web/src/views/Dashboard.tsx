@@ -1,7 +1,7 @@
 import { effect } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { BlocksPanel } from "../blocks/BlocksPanel";
+import { Clients } from "../families/Clients";
 import { Families } from "../families/Families";
 import { commonNoun, missingFieldsText, recordsOfKind, wordsOf } from "../format/kind";
 import { count, plural } from "../format/number";
@@ -10,24 +10,25 @@ import { windowText } from "../format/window";
 import type { Report } from "../generated/Report";
 import type { View } from "../generated/View";
 import type { Window } from "../generated/Window";
-import { RulesPanel } from "../rules/RulesPanel";
 import { afterFrame } from "../state/frame";
+import { isFailed, rowsOf } from "../state/rows";
 import { isUnparsed } from "../state/screen";
-import { awaiting, stale } from "../state/store";
+import { awaiting, stale, state } from "../state/store";
 import type { Tab } from "../state/tab";
 import { ChartPanel } from "./ChartPanel";
-import { FailedFiles } from "./FailedFiles";
 import { KindSwitch } from "./KindSwitch";
-import { Progress } from "./Progress";
-import { partOf, usePart } from "./part";
-import { Samples } from "./Samples";
+import { shownLater } from "./part";
 import { shownTab, Tabs, tabId } from "./Tabs";
-import { columnsOfReport, TopList, valuesOfReport } from "./TopList";
 import { Totals } from "./Totals";
 import { useHeldHeight } from "./useHeldHeight";
 import { WORK } from "./work";
 
-const linesPanel = partOf(() => import("../lines/LinesPanel"));
+const LinesPanel = shownLater(async () => (await import("../lines/LinesPanel")).LinesPanel);
+const RulesPanel = shownLater(async () => (await import("../rules/RulesPanel")).RulesPanel);
+const BlocksPanel = shownLater(async () => (await import("../blocks/BlocksPanel")).BlocksPanel);
+const Progress = shownLater(async () => (await import("./Progress")).Progress);
+const FailedFiles = shownLater(async () => (await import("./FailedFiles")).FailedFiles);
+const Samples = shownLater(async () => (await import("./Samples")).Samples);
 
 /** Everything about the records of a session. */
 export function Dashboard({ view }: { view: View }) {
@@ -73,7 +74,7 @@ export function Dashboard({ view }: { view: View }) {
         {...(isUnparsed.value ? {} : { role: "tabpanel", "aria-labelledby": tabId(tab) })}
       >
         {isUnparsed.value && <Progress />}
-        <FailedFiles />
+        {rowsOf(state.value).some(isFailed) && <FailedFiles />}
         <Notes notes={view.notes} />
         {view.window && <WindowNote window={view.window} report={report} />}
         {samplesShown && <Samples view={view} />}
@@ -85,31 +86,18 @@ export function Dashboard({ view }: { view: View }) {
 
 /** What the tab shows. */
 function Work({ tab, view }: { tab: Tab; view: View }) {
-  const { report } = view;
   switch (tab) {
     case "overview":
       return <Families view={view} />;
     case "lines":
-      return <Lines />;
+      return <LinesPanel />;
     case "clients":
-      return (
-        <TopList
-          field="client"
-          values={valuesOfReport(report, "client")}
-          columns={columnsOfReport(report)}
-          report={report}
-        />
-      );
+      return <Clients view={view} />;
     case "rules":
       return <RulesPanel />;
     case "blocks":
       return <BlocksPanel />;
   }
-}
-
-function Lines() {
-  const shown = usePart(linesPanel);
-  return shown && <shown.LinesPanel />;
 }
 
 /** Numbers that wait for an answer are faint after this time; a quick answer does not flicker. */

@@ -1,11 +1,16 @@
-import { chooseFollow } from "../control/uploads";
-import { FORMAT_NOTES } from "../format/formats";
+import { useEffect } from "preact/hooks";
+import { chooseFollow, loadSender } from "../control/uploads";
 import { state } from "../state/store";
 import { FilePicker } from "./FilePicker";
 import { canFollow } from "./handles";
+import { shownLater } from "./part";
+
+const Formats = shownLater(async () => (await import("./Formats")).Formats);
 
 /** The page with nothing loaded. */
 export function DropPage() {
+  // What sends files is there before a person has found one; else it is loaded again.
+  useEffect(() => void loadSender().catch(() => {}), []);
   return (
     <section class="drop-page">
       <div class="drop-zone" data-testid="drop-zone">
@@ -23,20 +28,7 @@ export function DropPage() {
           the Weir that serves this page, and are gone when it stops.
         </p>
       </div>
-      <div class="formats">
-        <h2>Formats that are detected</h2>
-        <ul>
-          {FORMAT_NOTES.map(([names, note]) => (
-            <li key={note}>
-              <strong>{names.join(", ")}</strong> {note}
-            </li>
-          ))}
-        </ul>
-        <p>
-          Any other <code>log_format</code> of nginx or <code>LogFormat</code> of Apache:{" "}
-          <code>weir --format &quot;…&quot; FILE</code>
-        </p>
-      </div>
+      <Formats />
     </section>
   );
 }

@@ -1,6 +1,6 @@
 import { count } from "../format/number";
 import { nameParts, visible } from "../format/text";
-import { rowsOf } from "../state/rows";
+import { isFailed, rowsOf } from "../state/rows";
 import { state } from "../state/store";
 import { LogText } from "./LogText";
 
@@ -9,10 +9,7 @@ const NAMED_MAX = 3;
 
 /** What could not be read, or not whole: the numbers lack it. */
 export function FailedFiles() {
-  const failed = rowsOf(state.value).filter(
-    ({ phase, message }) => phase === "failed" && message !== null,
-  );
-  if (failed.length === 0) return null;
+  const failed = rowsOf(state.value).filter(isFailed);
   const more = failed.length - NAMED_MAX;
   return (
     <ul class="notes failed-files" aria-label="Files that were not read whole">

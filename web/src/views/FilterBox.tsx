@@ -1,12 +1,13 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { countTyped, stopCount } from "../control/live";
 import { attempt } from "../control/questions";
+import { listedValues } from "../families/control";
 import { selectionText } from "../format/kind";
 import { visible } from "../format/text";
 import type { ConditionPlace } from "../generated/ConditionPlace";
 import type { Report } from "../generated/Report";
-import { draft, question, state, typedCount } from "../state/store";
-import { type Completion, isWhole } from "../state/typed";
+import { draft, question, state, typedCount, view } from "../state/store";
+import { type Completion, isWhole, type Known } from "../state/typed";
 import { COMPLETIONS, CompletionList, completionId } from "./CompletionList";
 import { clearDraft, refuseDraft, setText } from "./editing";
 import { useCompletions } from "./useCompletions";
@@ -49,7 +50,7 @@ export function FilterBox({ report }: { report: Report }) {
     completions.close();
     void submit();
   };
-  const completions = useCompletions(text, report, choose);
+  const completions = useCompletions(text, knownValues(report), choose);
   const { listed, active } = completions;
   const onKeyDown = (event: KeyboardEvent) => {
     if (completions.takeKey(event)) return event.preventDefault();
@@ -103,6 +104,11 @@ export function FilterBox({ report }: { report: Report }) {
       )}
     </>
   );
+}
+
+/** What the text can be completed with. */
+function knownValues(report: Report): Known {
+  return { report, derived: view.value?.derived ?? [], listed: listedValues() };
 }
 
 interface RefusalProps {

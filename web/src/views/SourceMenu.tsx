@@ -7,7 +7,9 @@ import { state } from "../state/store";
 import { NEW } from "../state/url";
 import { FilePicker } from "./FilePicker";
 import { neighbour } from "./neighbour";
-import { Progress } from "./Progress";
+import { shownLater } from "./part";
+
+const Progress = shownLater(async () => (await import("./Progress")).Progress);
 
 const MENU = "sources";
 

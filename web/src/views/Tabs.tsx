@@ -1,12 +1,14 @@
 import { compact, count, lowerBound } from "../format/number";
 import type { Report } from "../generated/Report";
-import { RulesLine } from "../rules/RulesLine";
 import { OWN } from "../state/rules";
 import { blocks, rules, tab } from "../state/store";
 import { TABS, type Tab } from "../state/tab";
 import { withoutLines } from "../state/withoutLines";
+import { shownLater } from "./part";
 import { tabOfKey } from "./tabKeys";
 import { choose, WORK } from "./work";
+
+const RulesLine = shownLater(async () => (await import("../rules/RulesLine")).RulesLine);
 
 const NAMES: Record<Tab, string> = {
   overview: "Overview",
@@ -60,7 +62,7 @@ export function Tabs({ report }: { report: Report }) {
           </button>
         ))}
       </div>
-      <RulesLine />
+      {rules.value.panels[OWN].text !== null && <RulesLine />}
     </div>
   );
 }

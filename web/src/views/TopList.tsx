@@ -8,6 +8,7 @@ import { ownValue } from "../format/ownValue";
 import type { Report } from "../generated/Report";
 import { numberOf, totalOf } from "../measure/measures";
 import { question } from "../state/store";
+import { subjectOf } from "../state/story";
 import { type Columns, TopRow, type Value } from "./TopRow";
 import { theme } from "./theme";
 import { useDrawnRows } from "./useDrawnRows";
@@ -36,12 +37,6 @@ export function valuesOfReport(report: Report, field: string): Values {
   };
 }
 
-/** The columns of a list whose values are those of a report. */
-export function columnsOfReport(report: Report): Columns {
-  const hasErrors = !report.absent.includes("errors");
-  return { measure: "requests", hasErrors, hasTime: false, hasLine: false };
-}
-
 interface Props {
   field: string;
   values: Values;
@@ -53,11 +48,15 @@ interface Props {
   head?: ComponentChildren;
   /** Whether all rows are there that "more" would show. */
   isWhole?: boolean;
+  /** Its names for tests and for screen readers, if they are not those of its field. */
+  testId?: string;
+  label?: string;
 }
 
 /** The values of one field. */
 export function TopList(props: Props) {
   const { field, values, columns, report, isBusy = false, head, isWhole = false } = props;
+  const { testId = `top-${field}`, label = fieldTitle(field) } = props;
   const { rows, sums, distinct, isEstimated } = values;
   const { measure } = columns;
   const most = rows.reduce((max, row) => Math.max(max, numberOf(row, measure, report) ?? 0), 0);
@@ -66,11 +65,7 @@ export function TopList(props: Props) {
   const drawn = useDrawnRows(rows.length);
   const onFocusIn = useFocusOfValue(list);
   return (
-    <section
-      class={classOf(field, columns)}
-      data-testid={`top-${field}`}
-      aria-label={fieldTitle(field)}
-    >
+    <section class={classOf(field, columns)} data-testid={testId} aria-label={label}>
       {head ?? (
         <h2>
           {fieldTitle(field)}
@@ -108,7 +103,7 @@ export function TopList(props: Props) {
 function classOf(field: string, { hasErrors, hasTime, hasLine }: Columns): string {
   const parts = [
     "panel top-list",
-    field === "client" && "has-stories",
+    subjectOf(field, "") !== null && "has-stories",
     hasErrors && "has-errors",
     hasTime && "has-time",
     hasLine && "has-lines",

@@ -14,9 +14,12 @@ import { numberOf, textOf, timeOf } from "../measure/measures";
 import { excluded, isChosen, toggled } from "../state/choice";
 import type { Measure } from "../state/measure";
 import { question, state } from "../state/store";
+import { subjectOf } from "../state/story";
 import { StoryButton } from "../story/StoryButton";
+import { tellStory } from "../story/tell";
 import { copyText } from "./copy";
 import { LogText } from "./LogText";
+import { takeRowKey } from "./rowKeys";
 import { Spark } from "./Spark";
 import { Swatch } from "./Swatch";
 import { theme } from "./theme";
@@ -65,6 +68,8 @@ export function TopRow({ field, row, most, total, columns, report, color }: RowP
     filterBy(clauses, conditions);
   };
   const keepOut = () => apply(excluded);
+  const isText = row.value_hex === undefined && !row.absent;
+  const subject = isText ? subjectOf(field, row.value) : null;
   const { measure } = columns;
   const value = numberOf(row, measure, report);
   // Each row of the list of status codes has errors only, or none.
@@ -78,7 +83,13 @@ export function TopRow({ field, row, most, total, columns, report, color }: RowP
   return (
     <li
       class={included ? "top-item included" : "top-item"}
-      onKeyDown={(event) => copyByKey(event, row.value)}
+      onKeyDown={(event) =>
+        takeRowKey(event, {
+          value: row.value,
+          exclude: keepOut,
+          story: subject && (() => tellStory(subject)),
+        })
+      }
     >
       <button
         type="button"
@@ -115,9 +126,7 @@ export function TopRow({ field, row, most, total, columns, report, color }: RowP
         −
       </button>
       <CopyButton field={field} value={row.value} />
-      {field === "client" && row.value_hex === undefined && !row.absent && (
-        <StoryButton client={row.value} />
-      )}
+      {subject && <StoryButton field={field} value={row.value} />}
     </li>
   );
 }
@@ -183,14 +192,6 @@ function CopyButton({ field, value }: { field: string; value: string }) {
       </span>
     </button>
   );
-}
-
-/** Copies the value by Ctrl+C. Not every browser sends `copy` if nothing is selected. */
-function copyByKey(event: KeyboardEvent, value: string): void {
-  const isCopy = (event.ctrlKey || event.metaKey) && event.key === "c";
-  if (!isCopy || document.getSelection()?.isCollapsed === false) return;
-  event.preventDefault();
-  void copyText(value);
 }
 
 /** The row of the values that came after memory had run out. */

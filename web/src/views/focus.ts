@@ -54,26 +54,33 @@ function restore(): void {
   for (const { container, place } of trace.around) {
     if (!container.isConnected) continue;
     const candidates = focusableIn(container);
-    const next = candidates[Math.min(place, candidates.length - 1)];
-    if (next instanceof HTMLElement) {
-      next.focus({ preventScroll: true });
-      return;
-    }
+    const near = [...candidates.slice(place), ...candidates.slice(0, place).reverse()];
+    if (near.some(takesFocus)) return;
   }
+}
+
+/** Focuses an element; returns whether that was possible: one that is not shown takes no focus. */
+function takesFocus(element: Element): boolean {
+  if (!(element instanceof HTMLElement)) return false;
+  element.focus({ preventScroll: true });
+  return document.activeElement === element;
 }
 
 function focusableIn(container: Element): Element[] {
   return [...container.querySelectorAll(FOCUSABLE)];
 }
 
-/** Leads the focus into a pane, and when it closes back to where it last was on the page. */
+/**
+ * Leads the focus into a pane, and when it closes back to where it last was outside of panes, or where
+ * it was when the pane opened.
+ */
 export function usePaneFocus(pane: RefObject<HTMLElement | null>): void {
   // Before the paint: the keys that follow belong to the pane.
   useLayoutEffect(() => {
     const shown = pane.current;
     let behind = document.activeElement;
     const note = ({ target }: FocusEvent) => {
-      if (target instanceof Element && !shown?.contains(target)) behind = target;
+      if (target instanceof Element && target.closest(".pane") === null) behind = target;
     };
     shown?.querySelector<HTMLElement>("[data-autofocus]")?.focus({ preventScroll: true });
     document.addEventListener("focusin", note);

@@ -4,6 +4,7 @@ const PATHS = {
   share: "M8 10V2m0 0L5 5m3-3 3 3M4 8H3v6h10V8h-1",
   save: "M8 2v8m0 0L5 7m3 3 3-3M3 13h10",
   close: "m4 4 8 8m0-8-8 8",
+  search: "M7 2.5a4.5 4.5 0 1 0 0 9a4.5 4.5 0 0 0 0-9m3.5 8 3.5 3.5",
 } as const;
 
 /** A symbol, in the colour of the text around it. */

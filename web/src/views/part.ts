@@ -1,6 +1,7 @@
 /** Parts of the page that are loaded when they are needed first. */
 
 import { type ReadonlySignal, signal } from "@preact/signals";
+import { type FunctionComponent, h } from "preact";
 import { useEffect } from "preact/hooks";
 import { dispatch } from "../state/store";
 
@@ -14,6 +15,11 @@ export interface Part<T> {
 
 const FAILED = "A part of the page could not be loaded, because Weir does not answer. Try again.";
 
+/** Says that a part is missing. */
+export function partFailed(): void {
+  dispatch({ type: "notice", message: FAILED });
+}
+
 /** A part that `fetch` loads. */
 export function partOf<T>(fetch: () => Promise<T>): Part<T> {
   const loaded = signal<T | null>(null);
@@ -25,12 +31,23 @@ export function partOf<T>(fetch: () => Promise<T>): Part<T> {
       .then((found) => {
         loaded.value = found;
       })
-      .catch(() => dispatch({ type: "notice", message: FAILED }))
+      .catch(partFailed)
       .finally(() => {
         isOnItsWay = false;
       });
   };
   return { loaded, load };
+}
+
+/** A component that is loaded when it is shown first; until then it shows nothing. */
+export function shownLater<Props extends object>(
+  fetch: () => Promise<FunctionComponent<Props>>,
+): FunctionComponent<Props> {
+  const part = partOf(async () => ({ View: await fetch() }));
+  return (props) => {
+    const shown = usePart(part);
+    return shown && h(shown.View, props);
+  };
 }
 
 /** Loads a part as soon as it is needed; returns it once it is there and needed. */

@@ -1,6 +1,5 @@
 import { useLayoutEffect, useState } from "preact/hooks";
-import type { Report } from "../generated/Report";
-import { type Completion, completionsOf } from "../state/typed";
+import { type Completion, completionsOf, type Known } from "../state/typed";
 
 /** The list of completions of a text box, and what its keys do with it. */
 interface Completions {
@@ -18,12 +17,12 @@ interface Completions {
 /** The completions of a text, in the pattern of an editable combobox of the ARIA Authoring Practices. */
 export function useCompletions(
   text: string,
-  report: Report,
+  known: Known,
   choose: (completion: Completion) => void,
 ): Completions {
   const [isOpen, setOpen] = useState(false);
   const [active, setActive] = useState<number | null>(null);
-  const listed = isOpen ? completionsOf(text, report) : [];
+  const listed = isOpen ? completionsOf(text, known) : [];
   // biome-ignore lint/correctness/useExhaustiveDependencies: another text has other completions
   useLayoutEffect(() => setActive(null), [text]);
   const at = active !== null && active < listed.length ? active : null;
@@ -33,7 +32,7 @@ export function useCompletions(
   };
   const move = (by: 1 | -1) => {
     setOpen(true);
-    const { length } = completionsOf(text, report);
+    const { length } = completionsOf(text, known);
     // Before the first and after the last one is the text itself.
     const place = ((at ?? -1) + 1 + by + length + 1) % (length + 1);
     setActive(place === 0 ? null : place - 1);

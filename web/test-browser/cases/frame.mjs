@@ -171,8 +171,22 @@ export function frame(define) {
     await until(page, () => innerWidth === 390);
     const chart = await page.$eval(byId("chart"), (one) => one.getBoundingClientRect().bottom);
     assert.ok(chart < 844, `the chart ends at ${chart}`);
-    await page.evaluate(() => scrollTo(0, 700));
-    await until(page, () => scrollY === 700);
+    // A narrow window shows one list at a time.
+    const shown = () =>
+      page.$$eval('[data-testid^="family-"]', (cards) =>
+        cards.filter((one) => one.offsetHeight > 0).map(({ dataset }) => dataset.testid),
+      );
+    assert.deepEqual(await shown(), ["family-who"]);
+    await page.select(byId("list-picker"), "what 0");
+    await until(page, () => document.querySelector('[data-testid="family-what"]').offsetHeight > 0);
+    assert.deepEqual(await shown(), ["family-what"]);
+    // The tabs stay below the bar, however far the page is scrolled.
+    await page.setViewport({ width: 390, height: 420 });
+    await page.evaluate(() => document.querySelector(".family.picked .more").scrollIntoView(false));
+    await until(page, () => {
+      const [tabs, bar] = [".tabs", ".header"].map((one) => document.querySelector(one));
+      return tabs.getBoundingClientRect().top <= bar.getBoundingClientRect().bottom + 1;
+    });
     const head = await page.$eval(".header", (one) => one.getBoundingClientRect().bottom);
     assert.ok(Math.abs((await topOf(page, ".tabs")) - head) <= 1);
     for (let theme = 0; theme < 2; theme += 1) {

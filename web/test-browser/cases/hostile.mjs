@@ -208,7 +208,7 @@ async function harmless(page) {
     pwned: window.__pwned ?? null,
     scripts: [...document.scripts].map((script) => new URL(script.src).pathname),
     strange: document.querySelectorAll(
-      "img, iframe, object, embed, form:not(.filter-box), [onerror], [onload], main svg:not(.spark), main .spark > :not(path)",
+      "img, iframe, object, embed, form:not(.filter-box), [onerror], [onload], main svg:not(.spark, .icon), main .spark > :not(path)",
     ).length,
     inText: document.querySelectorAll(".log-text > :not(.escape), .escape > *").length,
     // The drawn text has no characters that would move their neighbours.

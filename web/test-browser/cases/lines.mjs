@@ -140,7 +140,7 @@ export function lines(define) {
       until(
         page,
         (client, count) =>
-          document.querySelector('[data-testid="story"]')?.dataset.client === client &&
+          document.querySelector('[data-testid="story"]')?.dataset.value === client &&
           document.querySelector('[data-testid="story-totals"]')?.dataset.requests === count,
         value,
         count,

@@ -71,6 +71,7 @@ export function looking(define, { browserName }) {
       await page.goto(server.url);
       await choose(page, LOG);
       await settled(page);
+      await page.select(byId("list-picker"), "how 0");
       const button = await page.$(`${byId("top-status")} ${byId("top-exclude")}`);
       const { opacity, value, box } = await button.evaluate((one) => ({
         opacity: getComputedStyle(one).opacity,

@@ -175,7 +175,7 @@ export function sharing(define, { browserName }) {
       await page.waitForSelector(byId("share-link"));
       assert.match(
         await hint(page, "share-link"),
-        /^opens (on this machine only|for whoever reaches \S+) and has the token, which is not in it$/,
+        /^opens (on this machine only|for whoever reaches \S+); asks for the token, which is not in the link$/,
       );
     },
     // A server that other machines can reach asks for a token.

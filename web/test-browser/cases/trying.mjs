@@ -29,6 +29,7 @@ export async function opened({ page, server }) {
 
 /** Replaces the text of the rule, and tries it. */
 export async function tryRule(page, text) {
+  await page.waitForSelector(byId("rule-box"));
   await page.$eval(
     byId("rule-box"),
     (box, text) => {

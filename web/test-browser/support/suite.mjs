@@ -31,8 +31,10 @@ import { returning } from "../cases/returning.mjs";
 import { saving } from "../cases/saving.mjs";
 import { sharing } from "../cases/sharing.mjs";
 import { sources } from "../cases/sources.mjs";
+import { stories } from "../cases/stories.mjs";
 import { tripping } from "../cases/tripping.mjs";
 import { trying } from "../cases/trying.mjs";
+import { whole } from "../cases/whole.mjs";
 import { launchForTests } from "./browser.mjs";
 import { slowCommands } from "./slowTest.mjs";
 import { generate } from "./weir.mjs";
@@ -70,7 +72,7 @@ const PARTS = {
   ],
   "chromium-questions": [
     "chromium",
-    [frame, families, filtering, trying, replaying, lab, lines, tripping],
+    [frame, families, whole, filtering, trying, replaying, lab, lines, stories, tripping],
   ],
   "chromium-inside": ["chromium", [gateway, glass, inside, behind, counting, measuring]],
   "chromium-large": ["chromium", OF_LARGE_LOG],

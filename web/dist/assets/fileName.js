@@ -1,0 +1,1 @@
+import{Y as e}from"./page.js";var t=100;function n(n,i,a){let o=r(n[0]?.name.split(/[/\\]/).at(-1)??``).replace(/^\.+/,``)||`rows`,s=r(e(i).join(` `)).replace(/_+/g,`_`).replace(/^_|_$/g,``);return`${(s===``?o:`${o}-${s}`).slice(0,t)}.${a}`}function r(e){return[...e].map(e=>/^[\w.-]$/.test(e)?e:`_`).join(``)}export{n as t};
