@@ -116,10 +116,16 @@ impl Followed {
             ));
         }
         keep_newest(&mut paths, Follower::paths_max(self.files_max));
+        let read_elsewhere = others.iter().filter_map(|input| match input {
+            Input::File(path) => Some(path.to_path_buf()),
+            Input::Stdin(_) => None,
+        });
+        let read_elsewhere = read_elsewhere.collect();
         thread::scope(|scope| {
             let reading = scope.spawn(|| sources::read_all(pipeline, &others, format, threads));
             let options = FollowOptions::new()
                 .with_sets(self.sets, self.named)
+                .with_read_elsewhere(read_elsewhere)
                 .with_files_max(self.files_max)
                 .with_told(self.told)
                 .with_told_left_out(self.told_left_out);

@@ -39,7 +39,16 @@ pub(crate) fn inputs(files: &[PathBuf]) -> Result<Vec<Input>, Failure> {
 /// Replaces directories by the files in them. Each file is listed once, and rotated files are in
 /// the order of their times. Also returns complaints about files that are left out.
 pub(crate) fn find(inputs: &[Input], format: &FormatChoice) -> (Vec<Input>, Vec<Complaint>) {
-    let (inputs, faults) = find_inputs(inputs, format);
+    find_beside(inputs, format, None)
+}
+
+/// [`find`] without the files of a directory that this process writes.
+pub(crate) fn find_beside(
+    inputs: &[Input],
+    format: &FormatChoice,
+    own: Option<&Path>,
+) -> (Vec<Input>, Vec<Complaint>) {
+    let (inputs, faults) = find_inputs(inputs, format, own);
     let (saved, inputs): (Vec<_>, Vec<_>) =
         inputs.into_iter().partition(|input| matches!(input, Input::File(path) if is_saved(path)));
     if let (FormatChoice::Forced(format), Some(input)) = (format, inputs.first()) {

@@ -14,7 +14,8 @@ pub(super) fn run(arguments: &ServeArguments, named: Vec<Input>) -> Result<Exit,
     let window = arguments.keep.window(&arguments.page.read)?;
     let descriptors = Descriptors::divide(arguments.page.connections_max()?);
     let mut followed = Followed::find(named, descriptors.files_max, window.memory_bytes_max);
-    let (inputs, mut complaints) = sources::find(&followed.inputs, &format);
+    let (inputs, mut complaints) =
+        sources::find_beside(&followed.inputs, &format, arguments.state.state.as_deref());
     followed.note_told(&complaints);
     let threads = arguments.page.read.threads();
     let page = Page::open_with(&arguments.page, descriptors.connections_max)?;

@@ -18,7 +18,7 @@ pub(crate) struct WatchArguments {
 
     /// Also read lines that are appended to the logs later, through their rotation, and logs that
     /// appear in a named directory or match a pattern in quotes, such as '/var/log/nginx/*.log';
-    /// compressed logs are read once
+    /// compressed logs and Parquet files are read once
     #[arg(long)]
     pub(crate) follow: bool,
 

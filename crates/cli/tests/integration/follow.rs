@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::support::{Folder, Served, report, text};
+use crate::support::{Folder, Served, report, text, weir};
 
 /// A step of a test fails after this time. It allows for a slow and busy machine.
 const TIMEOUT: Duration = Duration::from_secs(180);
@@ -54,6 +54,10 @@ impl Service {
 
     fn wait_for_lines(&self, lines: u64) -> Value {
         self.wait(|report| report["lines"] == lines)
+    }
+
+    fn wait_for_records(&self, records: u64) -> Value {
+        self.wait(|report| report["records"] == records)
     }
 }
 
@@ -226,4 +230,28 @@ fn a_limit_of_address_space_bounds_the_data() {
     let said = service.said();
     // Half of what half of 4 GiB has beyond 64 MiB, unless the machine or its container has less.
     assert!(said.contains("the data may take 1.04 GB") || said.contains("because the"), "{said}");
+}
+
+#[test]
+fn a_table_that_appears_is_read_once() {
+    let folder = Folder::new();
+    let logs = folder.path("logs");
+    std::fs::create_dir(&logs).expect("a folder");
+    std::fs::write(folder.path("old.log"), lines(100, 150)).expect("room");
+    for table in ["logs/first.parquet", "later.parquet"] {
+        let (old, table) = (folder.path("old.log"), folder.path(table));
+        let mut export = weir(["export", "--output", text(&table), text(&old)]);
+        assert!(export.status().expect("it starts").success());
+    }
+    append(&logs.join("access.log"), &lines(0, 20));
+    let service = Service::start(&folder, "", &[text(&logs)]);
+    service.wait_for_records(20 + 50);
+    std::fs::rename(folder.path("later.parquet"), logs.join("later.parquet")).expect("a name");
+    service.wait_for_records(20 + 50 + 50);
+    append(&logs.join("access.log"), &lines(20, 30));
+    let report = service.wait_for_records(20 + 50 + 50 + 10);
+    assert_eq!(report["sources"].as_array().map(Vec::len), Some(3), "{report}");
+    let said = service.said();
+    assert!(said.contains("later.parquet: has appeared and is read"), "{said}");
+    assert!(!said.contains("first.parquet"), "{said}");
 }

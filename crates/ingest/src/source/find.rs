@@ -25,9 +25,17 @@ const DEPTH_MAX: usize = 64;
 ///   `access.log-20251217`) are ordered by their first times, within the positions that they had.
 ///   A file without a time keeps its position.
 ///
-/// A file that cannot be opened stays in the list: reading it reports the error.
-pub fn find_inputs(named: &[Input], format: &FormatChoice) -> (Vec<Input>, Vec<Fault>) {
+/// A file that cannot be opened stays in the list: reading it reports the error. The files of the
+/// directory `own`, which this process writes, are left out.
+pub fn find_inputs(
+    named: &[Input],
+    format: &FormatChoice,
+    own: Option<&Path>,
+) -> (Vec<Input>, Vec<Fault>) {
     let mut finder = InputFinder::default();
+    if let Some((path, metadata)) = own.and_then(|path| Some((path, fs::metadata(path).ok()?))) {
+        finder.enter(path, &metadata);
+    }
     for input in named {
         match input {
             Input::File(path) => finder.add_named(path),

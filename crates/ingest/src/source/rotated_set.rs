@@ -85,6 +85,12 @@ fn rotation(input: &Input) -> u32 {
 const PACKED_EXTENSIONS: [&str; 11] =
     [".gz", ".zst", ".bz2", ".xz", ".lz4", ".Z", ".tar", ".tgz", ".zip", ".tbz2", ".txz"];
 
+/// Whether a path has the name of a compressed file, an archive or a table.
+pub(super) fn has_packed_name(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    without_packed_extensions(&name) != name || name.ends_with(".parquet")
+}
+
 fn without_packed_extensions(mut name: &str) -> &str {
     while let Some(rest) = PACKED_EXTENSIONS.iter().find_map(|ending| name.strip_suffix(ending)) {
         name = rest;

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -38,6 +38,19 @@ pub(super) fn open_table(input: &Input) -> io::Result<Option<File>> {
     (&mut file).take(MAGIC_BYTES).read_to_end(&mut head)?;
     file.rewind()?;
     Ok(is_table(&head).then_some(file))
+}
+
+/// Whether a table has its last bytes, so that its writer has finished it. They are those at its start.
+pub(super) fn is_whole(file: &mut File) -> io::Result<bool> {
+    let (mut head, mut tail) = ([0; MAGIC_BYTES as usize], [0; MAGIC_BYTES as usize]);
+    if file.metadata()?.len() < 2 * MAGIC_BYTES {
+        return Ok(false);
+    }
+    file.seek(SeekFrom::End(-(MAGIC_BYTES as i64)))?;
+    file.read_exact(&mut tail)?;
+    file.rewind()?;
+    file.read_exact(&mut head)?;
+    Ok(head == tail)
 }
 
 /// Whether an input is a table, which has no lines.

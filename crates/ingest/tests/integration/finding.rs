@@ -25,7 +25,7 @@ fn rotated_logs_are_ordered_by_their_times() {
     let timeless = file("access.log.3", b"nothing\n");
     let other = file("error.log", line(0).as_bytes());
     let named = [&newest, &other, &timeless, &newer, &oldest].map(Input::clone);
-    let (inputs, faults) = find_inputs(&named, &FormatChoice::Detect);
+    let (inputs, faults) = find_inputs(&named, &FormatChoice::Detect, None);
     std::fs::remove_dir_all(&folder).expect("it is there");
     assert!(faults.is_empty(), "{faults:?}");
     assert_eq!(inputs, [oldest, other, timeless, newer, newest]);
@@ -37,12 +37,30 @@ fn a_folder_whose_logs_were_named_before_has_logs() {
     std::fs::create_dir_all(folder.join("empty")).expect("a folder");
     std::fs::write(folder.join("a.log"), line(1)).expect("a file");
     let named = ["a.log", "", "empty"].map(|name| Input::File(folder.join(name).into()));
-    let (inputs, faults) = find_inputs(&named, &FormatChoice::Detect);
+    let (inputs, faults) = find_inputs(&named, &FormatChoice::Detect, None);
     std::fs::remove_dir_all(&folder).expect("it is there");
     assert_eq!(inputs.len(), 1);
     let said: Vec<String> = faults.iter().map(ToString::to_string).collect();
     let twice = |name| format!("{}: is named twice; it is read once", folder.join(name).display());
     assert_eq!(said, ["a.log", "empty"].map(twice));
+}
+
+#[test]
+fn a_folder_of_this_process_is_left_out_without_a_word() {
+    let folder = std::env::temp_dir().join(format!("weir-own-{}", std::process::id()));
+    for own in ["state", "other"] {
+        std::fs::create_dir_all(folder.join(own)).expect("a folder");
+        std::fs::write(folder.join(own).join("data.weir"), [0, 1, 2, 3]).expect("a file");
+    }
+    std::fs::write(folder.join("a.log"), line(1)).expect("a file");
+    let named = [Input::File(folder.clone().into())];
+    let (inputs, faults) = find_inputs(&named, &FormatChoice::Detect, Some(&folder.join("state")));
+    std::fs::remove_dir_all(&folder).expect("it is there");
+    assert_eq!(inputs, [Input::File(folder.join("a.log").into())]);
+    let said: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    let other = folder.join("other/data.weir");
+    let expected = format!("{}: {} is not a text file", folder.display(), other.display());
+    assert!(said.len() == 1 && said[0].starts_with(&expected), "{said:?}");
 }
 
 /// The first times of the logs of a set, in their order. They are given by name and times, and by the time
@@ -68,7 +86,7 @@ fn first_times(name: &str, logs: &[(&str, &[&str], u64)]) -> Vec<String> {
         file.set_modified(changed).expect("a time");
         named.push(Input::File(path.into()));
     }
-    let (inputs, _) = find_inputs(&named, &FormatChoice::Detect);
+    let (inputs, _) = find_inputs(&named, &FormatChoice::Detect, None);
     let time = |input: &Input| {
         let head = Head::of(input, |_| false).expect("a log");
         weir_core::format_rfc3339(head.first_time(&FormatChoice::Detect).expect("a time"))

@@ -6,6 +6,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use weir_tables::is_table;
+
 use super::file_set::{FileSearch, FileSet, NewestFiles, may_be_there};
 use super::log_file::open;
 use super::seen_files::SeenFiles;
@@ -13,7 +15,9 @@ use super::shared::{FileAt, Shared};
 use crate::error::{Fault, ReadError};
 use crate::file_identity::FileIdentity;
 use crate::source::cri::is_cri;
+use crate::source::rotated_set::has_packed_name;
 use crate::source::stream_head::{HEAD_BYTES, is_packed, is_text};
+use crate::source::table;
 
 /// The time between two searches, unless the system reports a new file.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -35,7 +39,7 @@ const TOLD_MAX: usize = 1_000;
 #[derive(Debug, Default)]
 pub(super) struct Discovery {
     sets: Vec<FileSet>,
-    /// Files that are not followed: they are packed, no text, or written by this process.
+    /// Files that are not followed: they are packed, no text, read to their end, or written by this process.
     ignored: HashSet<FileIdentity>,
     /// The files that are remembered, which the last search has seen.
     seen: SeenFiles,
@@ -55,11 +59,23 @@ pub(super) struct FoundFile {
     pub(super) written: SystemTime,
 }
 
+/// What the first bytes of a file show.
+#[derive(Debug)]
+enum Kind {
+    Log(FoundFile),
+    /// A table that is whole.
+    Table,
+    /// Nothing to read, or not yet.
+    Nothing,
+}
+
 /// What a search has found.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     /// The most recently written files, the newest first.
     pub(super) files: Vec<FoundFile>,
+    /// Tables, which are read once.
+    pub(super) tables: Vec<PathBuf>,
     /// The number of other files.
     pub(super) others: usize,
     /// Errors that were not reported before.
@@ -67,8 +83,10 @@ pub(super) struct Findings {
 }
 
 impl Discovery {
-    pub(super) fn new(sets: Vec<FileSet>) -> Self {
-        let ignored = own_outputs().collect();
+    /// Searches these sets, except for files that somebody else reads.
+    pub(super) fn new(sets: Vec<FileSet>, read_elsewhere: &[PathBuf]) -> Self {
+        let elsewhere = read_elsewhere.iter().filter_map(|path| FileIdentity::at(path));
+        let ignored = own_outputs().chain(elsewhere).collect();
         Self { sets, ignored, ..Self::default() }
     }
 
@@ -115,9 +133,11 @@ impl Discovery {
         let mut findings = Findings { others: newest.others(), ..Findings::default() };
         let mut found = HashSet::new();
         for path in newest.newest_first() {
-            match self.look(path) {
+            match self.look(&path) {
                 // A file can have several names.
-                Ok(file) => findings.files.extend(file.filter(|file| found.insert(file.file))),
+                Ok(Kind::Log(file)) if found.insert(file.file) => findings.files.push(file),
+                Ok(Kind::Table) => findings.tables.push(path),
+                Ok(Kind::Log(_) | Kind::Nothing) => {}
                 Err(fault) => search.faults.push(fault),
             }
         }
@@ -148,30 +168,43 @@ impl Discovery {
         Ok((!is_ignored && !shared.has_all(at)).then(|| written(&metadata)))
     }
 
-    /// Looks at the first bytes of a file. Returns it unless it is not to be followed.
-    fn look(&mut self, path: PathBuf) -> Result<Option<FoundFile>, Fault> {
-        let opened = open(&path).and_then(|mut file| {
+    /// Looks at the first bytes of a file.
+    fn look(&mut self, path: &Path) -> Result<Kind, Fault> {
+        let opened = open(path).and_then(|mut file| {
             let mut head = Vec::new();
             let metadata = file.metadata()?;
             (&mut file).take(HEAD_BYTES as u64).read_to_end(&mut head)?;
-            Ok((metadata, head))
+            let is_whole_table = is_table(&head).then(|| table::is_whole(&mut file)).transpose()?;
+            Ok((metadata, head, is_whole_table))
         });
-        let (metadata, head) = match opened {
+        let (metadata, head, is_whole_table) = match opened {
             Ok(opened) => opened,
             // It has vanished since.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Kind::Nothing),
             Err(error) => {
                 return Err(Fault::new(&path.to_string_lossy(), ReadError::Open(error)));
             }
         };
         let file = FileIdentity::of(&metadata);
-        if !is_cri(&head) && (is_packed(&head) || !is_text(&head)) {
-            if self.ignored.len() < IGNORED_MAX {
-                self.ignored.insert(file);
-            }
-            return Ok(None);
+        match is_whole_table {
+            Some(true) if self.ignore(file) => return Ok(Kind::Table),
+            // Its writer has not finished.
+            Some(_) => return Ok(Kind::Nothing),
+            None => {}
         }
-        Ok(Some(FoundFile { path, file, written: written(&metadata) }))
+        if head.is_empty() && has_packed_name(path) {
+            return Ok(Kind::Nothing);
+        }
+        if !is_cri(&head) && (is_packed(&head) || !is_text(&head)) {
+            self.ignore(file);
+            return Ok(Kind::Nothing);
+        }
+        Ok(Kind::Log(FoundFile { path: path.to_owned(), file, written: written(&metadata) }))
+    }
+
+    /// Leaves a file out of later searches. Returns false if too many are.
+    fn ignore(&mut self, file: FileIdentity) -> bool {
+        self.ignored.len() < IGNORED_MAX && self.ignored.insert(file)
     }
 
     /// Returns the faults about paths that nothing was said of.

@@ -319,11 +319,35 @@ fn what_a_copy_has_beyond_its_log_is_read() {
 fn a_file_that_is_being_packed_is_not_read() {
     let mut folder = Folder::new("packed");
     folder.append("access.log", 3);
-    let mut packed = folder.open("backup.tgz");
+    let mut packed = ["backup.tgz", "backup.part"].map(|name| folder.open(name));
     folder.settle();
-    packed.write_all(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, b'\n', 1, 2]).expect("room");
+    for file in &mut packed {
+        file.write_all(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, b'\n', 1, 2]).expect("room");
+    }
     folder.settle();
-    assert_eq!(count(&folder.end(), "backup.tgz"), [0]);
+    let sources = folder.end();
+    assert!(count(&sources, "backup.tgz").is_empty());
+    assert_eq!(count(&sources, "backup.part"), [0]);
+}
+
+#[test]
+fn a_table_is_read_once_when_its_writer_has_finished() {
+    let mut folder = Folder::new("tables");
+    folder.append("access.log", 3);
+    let mut table = folder.open("old.parquet");
+    for piece in ["", "PAR1", "rows, in as many pieces as their writer likes", "PAR"] {
+        table.write_all(piece.as_bytes()).expect("room");
+        folder.settle();
+        assert!(folder.follower.newcomers.take_tables().is_empty(), "after {piece}");
+    }
+    table.write_all(b"1").expect("room");
+    folder.settle();
+    assert_eq!(folder.follower.newcomers.take_tables(), [folder.at("old.parquet")]);
+    folder.settle();
+    fs::rename(folder.at("old.parquet"), folder.at("older.parquet")).expect("a name");
+    folder.settle();
+    assert!(folder.follower.newcomers.take_tables().is_empty());
+    assert_eq!(folder.end().len(), 1);
 }
 
 #[test]

@@ -16,6 +16,7 @@ pub struct FollowOptions {
     pub(super) watcher: Option<Arc<ChangeWatcher>>,
     pub(super) sets: Vec<FileSet>,
     pub(super) named: HashSet<PathBuf>,
+    pub(super) read_elsewhere: Vec<PathBuf>,
     pub(super) files_max: usize,
     /// Paths of which was said why they cannot be read.
     pub(super) told: HashSet<PathBuf>,
@@ -31,6 +32,7 @@ impl FollowOptions {
             watcher: ChangeWatcher::new(),
             sets: Vec::new(),
             named: HashSet::new(),
+            read_elsewhere: Vec::new(),
             files_max: usize::MAX,
             told: HashSet::new(),
             told_left_out: 0,
@@ -57,6 +59,12 @@ impl FollowOptions {
     pub fn with_sets(mut self, sets: Vec<FileSet>, named: HashSet<PathBuf>) -> Self {
         self.sets = sets;
         self.named = named;
+        self
+    }
+
+    /// Leaves out these files of the sets, because somebody else reads them.
+    pub fn with_read_elsewhere(mut self, paths: Vec<PathBuf>) -> Self {
+        self.read_elsewhere = paths;
         self
     }
 

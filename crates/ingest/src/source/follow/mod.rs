@@ -32,23 +32,27 @@ mod restored;
 mod resume;
 mod seen_files;
 mod shared;
+mod table_reader;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use weir_core::FormatChoice;
 
 use self::change_watcher::Changes;
+use self::discovery::Discovery;
 pub use self::file_set::FileSet;
 pub use self::follow_options::FollowOptions;
 use self::followed_path::FollowedPath;
 use self::newcomers::Newcomers;
 use self::restored::{RestoredPlaces, Siblings};
 use self::shared::{FileAt, PathNumber, Shared};
+use self::table_reader::TableReader;
 use crate::error::{Fault, ReadError, StopReason};
 use crate::file_identity::FileIdentity;
 use crate::source::rotated_set::is_numbered;
@@ -107,12 +111,22 @@ impl Follower {
         format: &FormatChoice,
         options: FollowOptions,
     ) -> Self {
-        let FollowOptions { clock, watcher, sets, named, files_max, told, told_left_out } = options;
+        let FollowOptions {
+            clock,
+            watcher,
+            sets,
+            named,
+            read_elsewhere,
+            files_max,
+            told,
+            told_left_out,
+        } = options;
+        let discovery = Discovery::new(sets, &read_elsewhere);
         let mut follower = Self {
             paths: BTreeMap::new(),
             next_number: 0,
             format: format.clone(),
-            newcomers: Newcomers::new(sets, named, told_left_out),
+            newcomers: Newcomers::new(discovery, named, told_left_out),
             numbers: HashMap::new(),
             sets: HashMap::new(),
             shared: Shared::new(clock, watcher),
@@ -191,15 +205,30 @@ impl Follower {
     /// Follows the files until `ends` is set or no source accepts more. Passes notes to `report`,
     /// and returns the errors.
     pub fn run(
+        self,
+        intake: &dyn Intake,
+        ends: &AtomicBool,
+        report: impl Fn(Vec<Fault>) + Sync,
+    ) -> Vec<Fault> {
+        let format = self.format.clone();
+        thread::scope(|scope| {
+            let tables = TableReader::new(scope, intake, &format, &report);
+            self.follow(intake, ends, &report, tables)
+        })
+    }
+
+    fn follow(
         mut self,
         intake: &dyn Intake,
         ends: &AtomicBool,
-        report: impl Fn(Vec<Fault>),
+        report: &impl Fn(Vec<Fault>),
+        mut tables: TableReader<'_, '_>,
     ) -> Vec<Fault> {
         while !ends.load(Ordering::Relaxed) && self.is_running(intake) {
             let has_more = self.poll();
             // After the files at known paths are opened, so that other names of them are no news.
             let mut notes = self.discover(intake);
+            tables.read(self.newcomers.take_tables());
             notes.extend(self.news());
             intake.reserve(self.paths.len() * Self::FILE_BYTES);
             if !notes.is_empty() {

@@ -7,7 +7,6 @@ use std::time::{Duration, SystemTime};
 use super::Follower;
 use super::copies::Likeness;
 use super::discovery::{Discovery, Findings};
-use super::file_set::FileSet;
 use super::followed_path::FollowedPath;
 use super::log_file::open;
 use super::restored::Siblings;
@@ -37,6 +36,8 @@ pub(super) struct Newcomers {
     pub(super) discovery: Discovery,
     /// The paths that a person has named. They are followed even while no file is there.
     named: HashSet<PathBuf>,
+    /// Tables that have appeared and are still to be read.
+    tables: Vec<PathBuf>,
     notes: Vec<Fault>,
     /// The time of the next message.
     next_message: Duration,
@@ -51,9 +52,10 @@ pub(super) struct Newcomers {
 type Leavers = VecDeque<(SystemTime, PathNumber)>;
 
 impl Newcomers {
-    pub(super) fn new(sets: Vec<FileSet>, named: HashSet<PathBuf>, told_left_out: usize) -> Self {
+    pub(super) fn new(discovery: Discovery, named: HashSet<PathBuf>, told_left_out: usize) -> Self {
         Self {
-            discovery: Discovery::new(sets),
+            discovery,
+            tables: Vec::new(),
             named,
             notes: Vec::new(),
             next_message: Duration::ZERO,
@@ -65,6 +67,25 @@ impl Newcomers {
     /// Whether new files at a path are found by the search.
     pub(super) fn finds(&self, path: &Path) -> bool {
         !self.discovery.is_empty() && !self.named.contains(path)
+    }
+
+    /// Returns the tables that have appeared since the last call.
+    pub(super) fn take_tables(&mut self) -> Vec<PathBuf> {
+        std::mem::take(&mut self.tables)
+    }
+
+    /// Counts a file that is taken in. Returns false, and notes that, if there are too many.
+    fn may_take(&mut self, path: &Path) -> bool {
+        if self.taken > TAKEN_MAX {
+            return false;
+        }
+        self.taken += 1;
+        if self.taken > TAKEN_MAX {
+            let sentence = "is not followed: 20,000 files have appeared since weir was started; a \
+                            restart begins anew";
+            self.note(path, sentence);
+        }
+        self.taken <= TAKEN_MAX
     }
 
     fn note(&mut self, path: &Path, sentence: &str) {
@@ -144,8 +165,14 @@ impl Follower {
     }
 
     fn admit(&mut self, intake: &dyn Intake, findings: Findings) {
-        let Findings { files, others, faults } = findings;
+        let Findings { files, tables, others, faults } = findings;
         self.newcomers.notes.extend(faults);
+        for path in tables {
+            if self.newcomers.may_take(&path) {
+                self.newcomers.note(&path, "has appeared and is read");
+                self.newcomers.tables.push(path);
+            }
+        }
         let (mut leavers, mut left_out, mut fresh) = (None, Vec::new(), Vec::new());
         for found in files {
             let is_followed = self.numbers.contains_key(&found.path);
@@ -188,14 +215,8 @@ impl Follower {
 
     /// Follows a path at which a file has appeared, and reads it.
     fn take_in(&mut self, intake: &dyn Intake, path: &Path) {
-        if self.newcomers.taken > TAKEN_MAX {
+        if !self.newcomers.may_take(path) {
             return;
-        }
-        self.newcomers.taken += 1;
-        if self.newcomers.taken > TAKEN_MAX {
-            let sentence = "is not followed: 20,000 files have appeared since weir was started; a \
-                            restart begins anew";
-            return self.newcomers.note(path, sentence);
         }
         self.newcomers.note(path, "has appeared and is followed");
         let number = self.add(intake, path, &mut Siblings::default());
