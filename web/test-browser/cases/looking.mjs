@@ -1,8 +1,24 @@
 // Themes, widths, and access by keyboard and touch.
 
 import assert from "node:assert/strict";
-import { byId, chips, choose, numbers, settled, shows, tabTo } from "../support/page.mjs";
+import { byId, chips, choose, numbers, row, settled, shows, tabTo } from "../support/page.mjs";
 import { fixture, report } from "../support/weir.mjs";
+
+/** What a person presses and is lower than a finger needs, on the screen or below it. */
+const lowTargets = (page) =>
+  page.$$eval("button, select, input:not([type=file]), textarea, [role=tab]", (all) => {
+    // The filter box has its frame, and a figure is pressed anywhere.
+    const areaOf = (one) =>
+      one.closest(".filter-box")?.parentElement ?? one.closest(".figure") ?? one;
+    return all
+      .filter((one) => one.checkVisibility())
+      .map((one) => [one, areaOf(one).getBoundingClientRect().height])
+      .filter(([, height]) => height > 0 && height < 44)
+      .map(([one, height]) => `${one.className} ${one.dataset.testid} ${height}`);
+  });
+
+const firstValue = (page, field) =>
+  page.$eval(`${byId(`top-${field}`)} ${byId("top-row")}`, ({ dataset }) => dataset.value);
 
 const LOG = fixture("apache-combined/elastic-first-2000.log");
 
@@ -83,6 +99,39 @@ export function looking(define, { browserName }) {
       await button.tap();
       await chips(page, 1);
       await shows(page, await report(LOG, "--where", `status!=${value}`));
+    });
+  }
+
+  // Only Chromium can emulate a touch screen without a mouse.
+  if (browserName === "chromium") {
+    define("what a finger presses is 44 pixels high", async ({ page, server }) => {
+      await page.setViewport({ width: 390, height: 844, isMobile: true, hasTouch: true });
+      await page.goto(server.url);
+      await choose(page, LOG);
+      await settled(page);
+      const isLow = async (where) => assert.deepEqual(await lowTargets(page), [], where);
+      await isLow("overview");
+      // The name of a figure is above its number, and chooses it by a tap on either.
+      const [name, number] = await page.$$eval(".figure:first-child :is(dt, dd)", (parts) =>
+        parts.map((part) => part.getBoundingClientRect().toJSON()),
+      );
+      assert.ok(name.bottom <= number.top + 1, `${name.bottom} ${number.top}`);
+      await page.tap(byId("whole-client"));
+      await page.waitForSelector(byId("whole-list"));
+      await isLow("a whole list");
+      await page.tap(byId("whole-close"));
+      for (const [tab, part] of [
+        ["lines", "line"],
+        ["rules", "rule-box"],
+      ]) {
+        await page.$eval(byId(`${tab}-open`), (one) => one.click());
+        await page.waitForSelector(byId(part));
+        await isLow(tab);
+      }
+      await page.$eval(byId("overview-open"), (one) => one.click());
+      await (await row(page, "client", await firstValue(page, "client"))).tap();
+      await chips(page, 1);
+      await isLow("a filter");
     });
   }
 
