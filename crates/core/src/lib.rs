@@ -95,10 +95,11 @@ mod values;
 
 pub use aggregate::{
     Aggregates, Bucket, CountedRows, CountedVisitors, DURATION_BOUNDS_NS, DayVisitors,
-    DerivedValues, Evaluation, EvaluationByKind, Fold, GroupKey, GroupTable, GroupVisitors,
-    GroupedNumber, Grouping, Histogram, ListedColumns, Moment, NumberSum, PartialAggregates,
-    Quantiles, Question, REQUEST_METHODS, Recount, RequestCounter, RequestCounts, RowGroups, Stack,
-    StatusClasses, Tally, TimeSpans, TopList, Totals, VisitorCounter, VisitorCounts, Visitors,
+    DerivedValues, DurationCounts, DurationSteps, Evaluation, EvaluationByKind, Fold, GroupKey,
+    GroupTable, GroupVisitors, GroupedNumber, Grouping, Histogram, ListedColumns, Moment,
+    NumberSum, PartialAggregates, Quantiles, Question, REQUEST_METHODS, Recount, RequestCounter,
+    RequestCounts, RowGroups, Stack, StatusClasses, Tally, TimeSpans, TopList, Totals,
+    VisitorCounter, VisitorCounts, Visitors,
 };
 pub use block::{Block, BlockCutter, BlockLimits, leading_nuls};
 pub use column::{

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use weir_core::{
-    Aggregates, ColumnId, DerivedValues, Dictionary, RowBits, Segment, Snapshots, TimeSpans,
+    Aggregates, ColumnId, DerivedValues, Dictionary, DurationCounts, Field, RowBits, Segment,
+    Snapshots, TimeSpans,
 };
-use weir_view::{Series, SpanRow, main_kind};
+use weir_view::{DurationMap, Series, SpanRow, main_kind};
 
 use crate::count_rows::{Counted, count, jobs_for};
 use crate::extents::Extents;
@@ -39,8 +40,7 @@ pub(crate) fn over_time<D: Snapshots>(
     spans: &TimeSpans,
 ) -> Result<Vec<Vec<u64>>, Unanswered<QueryError>> {
     let places = places(ids);
-    let items: Vec<(&Arc<Segment>, &RowBits)> =
-        counted.segments.iter().zip(&counted.rows).filter(|(_, rows)| !rows.is_empty()).collect();
+    let items = selected(counted);
     let new = || (vec![0; ids.len() * spans.len()], Vec::new());
     let add = |(counts, groups): &mut (Vec<u64>, Vec<u32>),
                (segment, rows): (&Arc<Segment>, &RowBits)| {
@@ -71,6 +71,12 @@ pub(crate) fn over_time<D: Snapshots>(
     Ok(sums.chunks(spans.len().max(1)).map(<[u64]>::to_vec).collect())
 }
 
+/// Returns the segments with a row of the query.
+fn selected(counted: &Counted) -> Vec<(&Arc<Segment>, &RowBits)> {
+    let segments = counted.segments.iter().zip(&counted.rows);
+    segments.filter(|(_, rows)| !rows.is_empty()).collect()
+}
+
 /// Returns the place of each id among those that are counted.
 fn places(ids: &[u32]) -> Vec<u16> {
     let length = ids.iter().max().map_or(0, |id| *id as usize + 1);
@@ -81,8 +87,8 @@ fn places(ids: &[u32]) -> Vec<u16> {
     places
 }
 
-/// Computes the measures of the records of a query in spans of time, on up to `jobs` threads. Returns
-/// `None` if `abandoned` became true.
+/// Computes the measures of the records of a query in spans of time, on up to `jobs` threads, and with
+/// `mapped` how many of them took how long by that duration. Returns `None` if `abandoned` became true.
 ///
 /// # Errors
 /// Fails if the query is not valid for this data.
@@ -90,16 +96,18 @@ pub fn series<D: Snapshots>(
     data: &Arc<D>,
     query: &ParsedQuery,
     spans: &TimeSpans,
+    mapped: Option<Field>,
     jobs: usize,
     abandoned: &AtomicBool,
 ) -> Result<Option<Series>, QueryError> {
-    over_snapshot(data, jobs, abandoned, |work| series_at(&work, query, spans))
+    over_snapshot(data, jobs, abandoned, |work| series_at(&work, query, spans, mapped))
 }
 
 fn series_at<D: Snapshots>(
     work: &SnapshotWork<'_, D>,
     query: &ParsedQuery,
     spans: &TimeSpans,
+    mapped: Option<Field>,
 ) -> Result<Series, Unanswered<QueryError>> {
     let mut extents = Extents::default();
     extents.update(&work.snapshot);
@@ -118,5 +126,30 @@ fn series_at<D: Snapshots>(
     let numbers: Vec<usize> = FieldValues::numbers(spans.len()).collect();
     let own = Measures::of(&counted.evaluation).shown(&measures, &groups, &numbers);
     let row = |(number, measures): (&usize, _)| SpanRow { tally: groups.now[*number], measures };
-    Ok(Series { spans: numbers.iter().zip(own).map(row).collect() })
+    let map = mapped.map(|field| duration_map(work, &counted, field, spans)).transpose()?;
+    Ok(Series { spans: numbers.iter().zip(own).map(row).collect(), map })
+}
+
+/// Counts the rows of each span of time by a duration.
+fn duration_map<D: Snapshots>(
+    work: &SnapshotWork<'_, D>,
+    counted: &Counted,
+    field: Field,
+    spans: &TimeSpans,
+) -> Result<DurationMap, Unanswered<QueryError>> {
+    let items = selected(counted);
+    let new = || DurationCounts::new(field.column(), spans.clone());
+    let add = |counts: &mut DurationCounts, (segment, rows): (&Arc<Segment>, &RowBits)| {
+        counts.update(segment, &rows.selection());
+    };
+    let jobs = jobs_for(work.jobs, items.len());
+    let parts = spread_with(jobs, items.into_iter(), work.abandoned, new, add)?;
+    let mut sum = new();
+    parts.iter().for_each(|part| sum.merge(part));
+    let steps = sum.steps();
+    let seconds = |bound_ns: &u64| *bound_ns as f64 / 1e9;
+    Ok(DurationMap {
+        bounds_s: steps.bounds_ns.iter().map(seconds).collect(),
+        counts: steps.counts,
+    })
 }

@@ -9,9 +9,9 @@ use ts_rs::{Config, TS};
 use weir_core::{STATUS_CLASS, STATUS_CLASSES, Schema, Wrapper, format_notes};
 use weir_view::{
     CallProfile, Capture, DURATION_TITLES, EMPTY_VALUE, FADE_PERCENT, FADE_PERCENT_MAX,
-    FormatTrial, LIST_TITLES, LiveReply, LiveRequest, LogTail, NO_VALUE, OTHER_COLOUR, OUTCOMES,
-    REMAINDER_VALUE, RecordKind, Route, SERIES_COLOURS, STATUS_COLOURS, STATUS_EDGES,
-    SessionCreated, Tasks, ThemedColour, ThreadStacks, UploadReply, UploadRequest,
+    FormatTrial, HEAT_COLOURS, LIST_TITLES, LiveReply, LiveRequest, LogTail, NO_VALUE,
+    OTHER_COLOUR, OUTCOMES, REMAINDER_VALUE, RecordKind, Route, SERIES_COLOURS, STATUS_COLOURS,
+    STATUS_EDGES, SessionCreated, Tasks, ThemedColour, ThreadStacks, UploadReply, UploadRequest,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -106,6 +106,8 @@ export interface Palette {
   edges: Record<string, string>;
   /** The colours of the values of other fields, in the order of their groups. */
   series: readonly string[];
+  /** The colours of a map, from few records to many. */
+  heat: readonly string[];
 }
 
 /** The colours of charts for both themes. */
@@ -124,11 +126,13 @@ export const PALETTE: Record<\"light\" | \"dark\", Palette> = {
             .iter()
             .map(|(digit, colour)| format!("      \"{digit}\": {},\n", quoted(of_theme(colour))));
         let edges: String = edges.collect();
-        let series = list(SERIES_COLOURS.iter().map(of_theme)).replace('\n', "\n    ");
+        let indented =
+            |colours: &[ThemedColour]| list(colours.iter().map(of_theme)).replace('\n', "\n    ");
+        let (series, heat) = (indented(&SERIES_COLOURS), indented(&HEAT_COLOURS));
         let _ = write!(
             text,
             "  {name}: {{\n    status: {{\n{status}      other: {},\n    }},\n    \
-             edges: {{\n{edges}    }},\n    series: {series},\n  }},\n",
+             edges: {{\n{edges}    }},\n    series: {series},\n    heat: {heat},\n  }},\n",
             quoted(of_theme(&OTHER_COLOUR))
         );
     }

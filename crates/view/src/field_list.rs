@@ -40,6 +40,21 @@ pub struct FieldList {
 pub struct Series {
     /// The spans, in order.
     pub spans: Vec<SpanRow>,
+    /// How many records took how long, if that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub map: Option<DurationMap>,
+}
+
+/// The records of each span by a duration, on a logarithmic scale. Records without it are in no step.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct DurationMap {
+    /// The bounds of the steps in seconds, ascending. A step holds the durations from its bound up to
+    /// the next one, which is not included. Empty if no record has the duration.
+    pub bounds_s: Vec<f64>,
+    /// For each span the records of each step.
+    pub counts: Vec<Vec<u64>>,
 }
 
 /// The records in a span of time.

@@ -67,7 +67,7 @@ pub use count::{
 };
 pub use csv::{csv_row, push_csv_value};
 pub use differences::{Difference, Differences, g_squared};
-pub use field_list::{FieldList, Series, SpanRow};
+pub use field_list::{DurationMap, FieldList, Series, SpanRow};
 pub use field_values::{field_value, value_in};
 pub use format_fit::{
     FormatFit, FormatFits, FormatMismatch, KnownFormat, KnownFormats, SuggestedFormat,
@@ -91,8 +91,8 @@ pub use message::{
 };
 pub use number::{rounded, separated, share, span};
 pub use palette::{
-    FADE_PERCENT, FADE_PERCENT_MAX, Hue, OTHER_COLOUR, OUTCOMES, SERIES_COLOURS, STATUS_COLOURS,
-    STATUS_EDGES, ThemedColour, group_hues,
+    FADE_PERCENT, FADE_PERCENT_MAX, HEAT_COLOURS, Hue, OTHER_COLOUR, OUTCOMES, SERIES_COLOURS,
+    STATUS_COLOURS, STATUS_EDGES, ThemedColour, group_hues,
 };
 pub use panel::{
     LinesNeeded, NeededFile, RuleAnswer, RuleDetails, RuleFile, RuleNote, RulePlace, RuleText,

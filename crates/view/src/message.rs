@@ -152,6 +152,10 @@ pub enum LiveRequest {
         /// The bounds of the spans, in seconds since 1970 and in ascending order.
         #[serde(default)]
         bounds: Vec<i64>,
+        /// The field of a duration by which the records of each span are counted too.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "typescript", ts(optional))]
+        map: Option<String>,
     },
     /// Asks for the blocks in the logs, in a panel as for `rules`.
     Blocks {

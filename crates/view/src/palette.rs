@@ -51,6 +51,17 @@ pub const SERIES_COLOURS: [ThemedColour; 8] = [
     themed("#a8623a", "#d9946c"),
 ];
 
+/// The colours of a map of durations, from few records to many. Lines in the colour of text lie over
+/// them, with a contrast of at least 3:1.
+pub const HEAT_COLOURS: [ThemedColour; 6] = [
+    themed("#cfe1f1", "#213a55"),
+    themed("#b0cde6", "#284e70"),
+    themed("#90b7d9", "#30628c"),
+    themed("#719fcb", "#3a74a4"),
+    themed("#568ab9", "#4482b5"),
+    themed("#417aae", "#4f8ec3"),
+];
+
 /// Levels of error logs (syslog's, RFC 5424) and actions of firewalls, with the digit of the status
 /// class that they resemble.
 pub const OUTCOMES: [(u8, &[&str]); 5] = [

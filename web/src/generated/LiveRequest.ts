@@ -91,7 +91,11 @@ query: Query | null,
 /**
  * The bounds of the spans, in seconds since 1970 and in ascending order.
  */
-bounds: Array<number>, } | { "type": "blocks", 
+bounds: Array<number>, 
+/**
+ * The field of a duration by which the records of each span are counted too.
+ */
+map?: string, } | { "type": "blocks", 
 /**
  * The number of the panel, which the answer repeats.
  */

@@ -8,6 +8,8 @@ export interface Palette {
   edges: Record<string, string>;
   /** The colours of the values of other fields, in the order of their groups. */
   series: readonly string[];
+  /** The colours of a map, from few records to many. */
+  heat: readonly string[];
 }
 
 /** The colours of charts for both themes. */
@@ -35,6 +37,14 @@ export const PALETTE: Record<"light" | "dark", Palette> = {
       "#3a9bb5",
       "#a8623a",
     ],
+    heat: [
+      "#cfe1f1",
+      "#b0cde6",
+      "#90b7d9",
+      "#719fcb",
+      "#568ab9",
+      "#417aae",
+    ],
   },
   dark: {
     status: {
@@ -58,6 +68,14 @@ export const PALETTE: Record<"light" | "dark", Palette> = {
       "#d9cc5a",
       "#6fc7dd",
       "#d9946c",
+    ],
+    heat: [
+      "#213a55",
+      "#284e70",
+      "#30628c",
+      "#3a74a4",
+      "#4482b5",
+      "#4f8ec3",
     ],
   },
 };

@@ -6,6 +6,7 @@
 //! | [`Histogram`] | how many records in each step of time, by group | always |
 //! | [`TopList`] | how many records, errors and bytes for each value | unless memory ran out |
 //! | [`Quantiles`] | median, p90, p99 and so on of a number | up to 131,072 distinct numbers |
+//! | [`DurationCounts`] | how many records took how long in each span of time | always |
 //! | [`GroupTable`] | sums, percentiles and extremes for each value or combination of values | see [`grouping`] |
 //! | [`RequestCounts`] | how many requests by method and class, for monitoring | always |
 //! | [`Visitors`] | how many visitors and visits, by day | up to 917,504 half hours of visitors |
@@ -40,8 +41,10 @@
 //! | [`TopList`] | in proportion to the distinct values of its column |
 //! | [`Quantiles`] | 32 KiB, and at most about 4 MiB |
 //! | [`Visitors`] | at most 18 MiB |
+//! | [`DurationCounts`] | 2 KiB for each span of time |
 //! | [`GroupTable`] | in proportion to the groups and their distinct numbers |
 
+mod duration_counts;
 mod evaluation;
 mod evaluation_by_kind;
 mod fold;
@@ -59,6 +62,7 @@ mod totals;
 mod visit;
 mod visitors;
 
+pub use duration_counts::{DurationCounts, DurationSteps};
 pub use evaluation::Evaluation;
 pub use evaluation_by_kind::EvaluationByKind;
 pub use fold::Fold;

@@ -6,6 +6,7 @@ mod column_twins;
 mod condition;
 mod condition_refusals;
 mod derived;
+mod duration_counts;
 mod folds;
 mod format_agreement;
 mod format_apache;

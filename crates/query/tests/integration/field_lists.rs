@@ -228,7 +228,7 @@ fn measures_over_time_are_those_of_each_span() {
     let data = data(&[], None);
     let (spans, conditions) = spans();
     let asked = query("path", &["extension=png"], None);
-    let answer = series(&data, &parsed(&asked), &spans, 2, &AtomicBool::new(false));
+    let answer = series(&data, &parsed(&asked), &spans, None, 2, &AtomicBool::new(false));
     let answer = answer.expect("a valid query").expect("it was not abandoned");
     assert_eq!(answer.spans.len(), conditions.len());
     for (span, condition) in answer.spans.iter().zip(conditions) {

@@ -5,6 +5,7 @@ use weir_view::Query;
 
 mod answers;
 mod blocks;
+mod durations;
 mod export;
 mod export_text;
 mod field_lists;

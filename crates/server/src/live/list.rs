@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use weir_core::TimeSpans;
+use weir_core::{Field, TimeSpans};
 use weir_ingest::DataSet;
 use weir_query::{ListPart, WrittenQuery, field_list, series};
 use weir_view::LiveReply;
@@ -41,20 +41,32 @@ fn pace(work_time: Duration) -> Pace {
 pub(super) struct SeriesQuestion {
     query: WrittenQuery,
     spans: TimeSpans,
+    /// The duration by which the records of each span are counted.
+    mapped: Option<Field>,
 }
 
 impl SeriesQuestion {
     pub(super) fn check(
         query: WrittenQuery,
         bounds: &[i64],
+        map: Option<&str>,
         data: &DataSet,
     ) -> Result<Self, Refusal> {
         if bounds.len() > SPANS_MAX + 1 {
             return Err(too_many_spans());
         }
+        let mapped = map.map(duration_named).transpose()?;
         answer::check(&query, data)?;
-        Ok(Self { query, spans: spans(bounds) })
+        Ok(Self { query, spans: spans(bounds), mapped })
     }
+}
+
+fn duration_named(name: &str) -> Result<Field, Refusal> {
+    let field = Field::DURATIONS.into_iter().find(|field| field.name() == name);
+    field.ok_or_else(|| {
+        let names = Field::DURATIONS.map(Field::name).join(", ");
+        Refusal::BadRequest(format!("`map` is not the name of a duration; use one of {names}"))
+    })
 }
 
 impl Question for SeriesQuestion {
@@ -69,7 +81,8 @@ impl Question for SeriesQuestion {
         should_stop: &AtomicBool,
     ) -> Result<Option<LiveReply>, Refusal> {
         let settled = self.query.settled_for(&**data)?;
-        let series = series(data, &settled, &self.spans, session.jobs(), should_stop)?;
+        let (jobs, mapped) = (session.jobs(), self.mapped);
+        let series = series(data, &settled, &self.spans, mapped, jobs, should_stop)?;
         Ok(series.map(|answer| LiveReply::Series { query, answer: Some(answer), error: None }))
     }
 }

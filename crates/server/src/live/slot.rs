@@ -242,8 +242,8 @@ fn check(
             let wanted = WantedLines { from, count, order: *order, around: *around, has_fields };
             Some(Box::new(LinesQuestion::check(query, wanted, finder.clone(), data)?))
         }
-        LiveRequest::Series { bounds, .. } => {
-            Some(Box::new(SeriesQuestion::check(query, bounds, data)?))
+        LiveRequest::Series { bounds, map, .. } => {
+            Some(Box::new(SeriesQuestion::check(query, bounds, map.as_deref(), data)?))
         }
         LiveRequest::List { from, search, bounds, .. } => {
             let spans = (!bounds.is_empty()).then(|| spans(bounds));

@@ -26,6 +26,7 @@ mod replayed_uploads;
 mod resume;
 mod rules;
 mod selection;
+mod series;
 mod served;
 mod sessions;
 mod several_connections;
