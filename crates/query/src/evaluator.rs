@@ -231,7 +231,10 @@ impl<D: Snapshots> Evaluator<D> {
         });
         let blocks = self.overlay.as_ref().and_then(Overlay::blocks_ns);
         let ranges = [own, overlaid, blocks].into_iter().flatten();
-        ranges.reduce(|(first, last), (from, until)| (first.min(from), last.max(until)))
+        let (first, last) =
+            ranges.reduce(|(first, last), (from, until)| (first.min(from), last.max(until)))?;
+        let window = self.data.window_ns().and_then(|width| last.checked_sub(width));
+        Some((window.map_or(first, |from| first.min(from)), last))
     }
 
     fn report(

@@ -119,6 +119,13 @@ pub trait Snapshots {
     ///
     /// Code that keeps answers uses a part of it as its own limit.
     fn memory_bytes_max(&self) -> usize;
+
+    /// How far the kept records reach back from the newest one, in nanoseconds, if the data set keeps a
+    /// window of that width. It is the time axis of unlimited questions, so that bars move instead of
+    /// becoming narrower.
+    fn window_ns(&self) -> Option<i64> {
+        None
+    }
 }
 
 /// The segments and the sources of a data set at one moment.

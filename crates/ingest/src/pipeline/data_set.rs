@@ -509,6 +509,11 @@ impl Snapshots for DataSet {
     fn memory_bytes_max(&self) -> usize {
         self.memory_bytes_max
     }
+
+    fn window_ns(&self) -> Option<i64> {
+        let Retention::Window { width: Some(width) } = self.retention else { return None };
+        i64::try_from(width.as_nanos()).ok()
+    }
 }
 
 impl fmt::Debug for DataSet {

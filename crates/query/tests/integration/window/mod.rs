@@ -4,15 +4,17 @@
 mod memory;
 mod naive;
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use naive::{Line, NaiveWindow};
 use proptest::prelude::*;
-use weir_core::Format;
+use weir_core::{Format, Snapshot, Snapshots, Values};
 use weir_ingest::{
-    DataSet, FormatChoice, Phase, Pipeline, PipelineOptions, Retention, SourceWriter,
+    DataSet, FormatChoice, Phase, Pipeline, PipelineOptions, Retention, SourceSnapshot,
+    SourceWriter,
 };
 use weir_query::{Evaluator, report};
 use weir_view::{Query, Report};
@@ -69,11 +71,35 @@ async fn write(writer: &mut SourceWriter, text: &str) {
     writer.wait_until_parsed().await;
 }
 
+/// Some lines as if they were all that a window of the usual width has kept.
+struct Windowed(Arc<DataSet>);
+
+impl Snapshots for Windowed {
+    type Source = SourceSnapshot;
+
+    fn values(&self) -> impl Deref<Target = Values> {
+        self.0.values()
+    }
+
+    fn snapshot(&self) -> Snapshot<SourceSnapshot> {
+        self.0.snapshot()
+    }
+
+    fn memory_bytes_max(&self) -> usize {
+        self.0.memory_bytes_max()
+    }
+
+    fn window_ns(&self) -> Option<i64> {
+        Some(WIDTH_S * 1_000_000_000)
+    }
+}
+
 /// Returns the report on only these lines, with the counts of all lines that were read.
 async fn expected(lines: &str, query: &Query, read: &Report) -> Report {
     let (pipeline, mut writer) = pipeline(Retention::Segments, 1 << 30, 1);
     write(&mut writer, lines).await;
-    let fresh = report(pipeline.data(), query, 1).expect("a valid query");
+    let data = Arc::new(Windowed(pipeline.data().clone()));
+    let fresh = report(&data, query, 1).expect("a valid query");
     assert_eq!(fresh.unparsed_lines, 0);
     let Report { lines, records, bytes_read, .. } = *read;
     let mut expected = Report { lines, records, bytes_read, ..fresh };
