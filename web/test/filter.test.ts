@@ -123,6 +123,7 @@ describe("address", () => {
       kind,
       hasOverlay: true,
       measure: "bytes" as const,
+      duration: "upstream_time" as const,
     };
     expect(questionOf(`?${searchOf(question)}`)).toEqual(question);
   });
@@ -144,8 +145,8 @@ describe("address", () => {
     expect(questionOf("?f=&f=status&f=status~eq&f=status~huh~1&f=~eq~1&top=-3&by=&tz=")).toEqual(
       DEFAULT_QUESTION,
     );
-    for (const kind of ["", "Request", "constructor", "__proto__"])
-      expect(questionOf(`?kind=${kind}`)).toEqual(DEFAULT_QUESTION);
+    for (const name of ["", "Request", "constructor", "__proto__"])
+      expect(questionOf(`?kind=${name}&of=${name}`)).toEqual(DEFAULT_QUESTION);
     const session = (path: string) => sessionOf({ path, served: null });
     expect(session("/s/00ff")).toBe("00ff");
     for (const path of ["/s/../etc", "/", "/new", "/d/", "/d/-a", "/d/a/b", "/d/a%20b", "/s/web1"])

@@ -79,7 +79,8 @@ export function drawLayout(
   drawTimes(surface, layout, ink, ratio);
 }
 
-function resize(canvas: HTMLCanvasElement, size: Size): void {
+/** Sets the size of the canvas, which clears it if it has changed. */
+export function resize(canvas: HTMLCanvasElement, size: Size): void {
   // Reading the size from the canvas would force a layout of the whole page.
   const width = Math.round(size.width * size.ratio);
   const height = Math.round(size.height * size.ratio);
@@ -105,7 +106,7 @@ function drawGrid(surface: Surface, layout: Layout, ink: Ink, ratio: number): vo
 const LANE_ALPHA = 0.3;
 
 /** Draws all records below the chart, to a scale of their own, which stands at their left. */
-function drawLane(surface: Surface, layout: Layout, ink: Ink, ratio: number): void {
+export function drawLane(surface: Surface, layout: Layout, ink: Ink, ratio: number): void {
   const { plot, lane } = layout;
   if (lane === null) return;
   const base = lane.top + lane.height;
@@ -220,7 +221,8 @@ function drawPart(
   return part;
 }
 
-function drawTimes(surface: Surface, layout: Layout, ink: Ink, ratio: number): void {
+/** Draws the labels of the x axis. */
+export function drawTimes(surface: Surface, layout: Layout, ink: Ink, ratio: number): void {
   const { plot, pitch, xTicks } = layout;
   const bottom = plot.top + plot.height;
   surface.textBaseline = "top";
@@ -241,6 +243,7 @@ function drawTimes(surface: Surface, layout: Layout, ink: Ink, ratio: number): v
   }
 }
 
-function snap(value: number, ratio: number): number {
+/** The nearest edge of a device pixel. */
+export function snap(value: number, ratio: number): number {
   return Math.round(value * ratio) / ratio;
 }

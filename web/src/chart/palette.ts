@@ -34,6 +34,11 @@ export function backdropColor(theme: Theme): string {
   return PALETTE[theme].status["3"]!;
 }
 
+/** The colours of a map, from few records to many. */
+export function heatColors(theme: Theme): readonly string[] {
+  return PALETTE[theme].heat;
+}
+
 /** The line along the top of pale bars behind others. */
 export function backdropEdge(theme: Theme): string {
   return PALETTE[theme].edges["3"]!;

@@ -105,16 +105,23 @@ export function askList(
 /** Which values of a list are asked for, and what of them. */
 export interface ListPart extends Pick<Query, "group" | "measures" | "sort">, ListedPart {}
 
-/** Asks for a measure of each span of time; without a question, the one before only ends. */
-export function askSeries(
-  id: number,
-  question: Question | null,
-  measure = "requests",
-  bounds: readonly number[] = [],
-): void {
+/** What is asked of spans of time. */
+export interface WantedSeries {
+  measures: readonly string[];
+  /** The bounds of the spans, in seconds since 1970. */
+  bounds: readonly number[];
+  /** The duration by which the records of each span are counted. */
+  map: string | null;
+}
+
+const NO_SERIES: WantedSeries = { measures: ["requests"], bounds: [], map: null };
+
+/** Asks for measures of each span of time; without a question, those before only end. */
+export function askSeries(id: number, question: Question | null, wanted = NO_SERIES): void {
+  const { measures, bounds, map } = wanted;
   // The measures are those of a group, whichever it is.
-  const asked = { group: "status_class", measures: [measure] };
-  socket?.askSeries(question && { ...queryOf(id, question), ...asked }, bounds);
+  const asked = { group: "status_class", measures: [...measures] };
+  socket?.askSeries(question && { ...queryOf(id, question), ...asked }, bounds, map);
 }
 
 /** Asks what tripped the rules in force; `null` ends that. */
@@ -138,7 +145,7 @@ export function blocksAhead_s(): number {
 }
 
 function queryOf(id: number, question: Question): Query {
-  const { kind, hasOverlay, measure: _, ...others } = question;
+  const { kind, hasOverlay, measure: _measure, duration: _duration, ...others } = question;
   return {
     id,
     ...others,

@@ -136,7 +136,7 @@ function wantedLists(): Map<number, Wanted> | null {
   const measure = shownMeasure(report, question.measure);
   const bounds = pointsOf(report);
   for (const [panel, field] of fieldsOnScreen(shown)) {
-    const part = { ...orderOf(report, field, measure), bounds };
+    const part = { ...orderOf(report, field, measure, question), bounds };
     const order = JSON.stringify([part.sort, question.kind]);
     wanted.set(panel, { field, order, question: ownQuestion(question, field, shown), part });
   }
@@ -192,17 +192,17 @@ function wholeOf(whole: Whole, { report }: View, question: Question, measure: Me
     // It shows the rows before until it has others.
     order: "whole",
     question: { ...withoutChosen(question, field), top },
-    part: { ...orderOf(report, field, measure), from, search },
+    part: { ...orderOf(report, field, measure, question), from, search },
   };
 }
 
 /** What a list asks of its values, and their order on the server. */
-function orderOf(report: Report, field: string, measure: Measure): ListPart {
-  const time = durationOf(report);
+function orderOf(report: Report, field: string, measure: Measure, question: Question): ListPart {
+  const time = durationOf(report, question);
   const sort = ownValue(families.value.sorts, field) ?? measure;
   return {
     group: field,
-    sort: sort === "error_rate" ? sort : serverName(report, sort),
+    sort: sort === "error_rate" ? sort : serverName(report, sort, question),
     measures: time === null ? ["requests"] : ["requests", percentileOf(time)],
   };
 }

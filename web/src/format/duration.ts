@@ -14,6 +14,16 @@ export function duration(seconds: number): string {
   return span(seconds);
 }
 
+/** A round duration without further digits: `500 ms`, `12.5 ms`, `2 s`. */
+export function shortDuration(seconds: number): string {
+  const digits = (value: number) => String(Number(value.toPrecision(3)));
+  if (seconds === 0) return "0 s";
+  if (seconds < 0.0009995) return `${digits(seconds * 1e6)} µs`;
+  if (seconds < 0.9995) return `${digits(seconds * 1e3)} ms`;
+  if (seconds < 599.5) return `${digits(seconds)} s`;
+  return span(seconds);
+}
+
 const SPAN_UNITS: [number, string, string][] = [
   [86_400, "day", "days"],
   [3_600, "h", "h"],

@@ -16,11 +16,17 @@ import { numberOf } from "./measures";
 /** The classes of statuses that are errors. */
 const ERRORS = ["4xx", "5xx"];
 
-const NOUNS: Record<Exclude<Measure, "requests">, Noun> = {
+/** The measures that are drawn as bars. A percentile is a line over a map. */
+type BarMeasure = Exclude<Measure, "requests" | "time">;
+
+/** Whether a measure is drawn as bars other than those of the report. */
+export function isOfBars(measure: Measure): measure is BarMeasure {
+  return measure === "errors" || measure === "bytes";
+}
+
+const NOUNS: Record<BarMeasure, Noun> = {
   errors: { one: "error", many: "errors" },
   bytes: { one: "byte", many: "bytes" },
-  // What the axis counts: whole numbers, as of all other measures.
-  time: { one: "ms", many: "ms" },
 };
 
 /** The bounds of the bars, in seconds since 1970. */
@@ -37,7 +43,7 @@ export function needsSeries(measure: Measure, { histogram }: Report): boolean {
 
 /** The drawing of a measure other than the number of records; `null` while it is not known. */
 export function measureDrawing(
-  measure: Exclude<Measure, "requests">,
+  measure: BarMeasure,
   report: Report,
   { answer }: SeriesSlice,
   theme: Theme,
@@ -50,8 +56,7 @@ export function measureDrawing(
   const bounds = boundsOf(histogram);
   const buckets = histogram.buckets.map(({ start }, at) => {
     const span = spans.get(bounds[at]!);
-    const value = span ? (numberOf(span, measure, report) ?? 0) : 0;
-    return { start, count: measure === "time" ? Math.round(value * 1000) : value, by: {} };
+    return { start, count: span ? (numberOf(span, measure) ?? 0) : 0, by: {} };
   });
   return drawing(withBuckets(histogram, [], buckets), measure, theme);
 }
@@ -77,7 +82,7 @@ function withBuckets(
   return { ...histogram, groups, buckets, unfiltered };
 }
 
-function drawing(histogram: Histogram, measure: keyof typeof NOUNS, theme: Theme): Drawing {
+function drawing(histogram: Histogram, measure: BarMeasure, theme: Theme): Drawing {
   const total = histogram.buckets.reduce((sum, { count }) => sum + count, 0);
   return { histogram, series: seriesOf(histogram, theme), kinds: [{ ...NOUNS[measure], total }] };
 }

@@ -7,19 +7,35 @@ import { count } from "../format/number";
 import type { GroupRow } from "../generated/GroupRow";
 import type { Report } from "../generated/Report";
 import { DURATION_TITLES } from "../generated/words";
-import { MEASURES, type Measure } from "../state/measure";
+import { type Duration, MEASURES, type Measure } from "../state/measure";
+import type { Question } from "../state/state";
 
-export type Duration = keyof typeof DURATION_TITLES;
-
-/** The duration whose percentiles are shown: the first that the records have. */
-export function durationOf(report: Report): Duration | null {
+/** The durations that the records have, in the order of their titles. */
+export function durationsOf(report: Report): Duration[] {
   const fields = Object.keys(DURATION_TITLES) as Duration[];
-  return fields.find((field) => report[field] !== undefined && report[field] !== null) ?? null;
+  return fields.filter((field) => report[field] !== undefined && report[field] !== null);
 }
+
+/** The duration whose percentiles are shown: the chosen one, or the first that the records have. */
+export function durationOf(
+  report: Report,
+  { duration }: Pick<Question, "duration">,
+): Duration | null {
+  const fields = durationsOf(report);
+  return fields.find((field) => field === duration) ?? fields[0] ?? null;
+}
+
+/** How the name of a 95th percentile on the server begins, before that of the duration. */
+const P95 = "p95:";
 
 /** The name of its 95th percentile on the server. */
 export function percentileOf(field: Duration): string {
-  return `p95:${field}`;
+  return `${P95}${field}`;
+}
+
+/** The name of its median on the server. */
+export function medianOf(field: Duration): string {
+  return `p50:${field}`;
 }
 
 /** Whether the records of a report have what a measure needs. */
@@ -32,7 +48,7 @@ export function hasMeasure(report: Report, measure: Measure): boolean {
     case "bytes":
       return !report.absent.includes("bytes_sent");
     case "time":
-      return durationOf(report) !== null;
+      return durationsOf(report).length > 0;
   }
 }
 
@@ -50,8 +66,8 @@ export function headOf(report: Report, measure: Measure): string {
 }
 
 /** The name of a measure on the server. */
-export function serverName(report: Report, measure: Measure): string {
-  const field = durationOf(report);
+export function serverName(report: Report, measure: Measure, question: Question): string {
+  const field = durationOf(report, question);
   return measure === "time" && field !== null ? percentileOf(field) : measure;
 }
 
@@ -60,7 +76,7 @@ interface Sums extends Pick<GroupRow, "count" | "errors" | "bytes_sent"> {
 }
 
 /** The value of a measure: a number, bytes or seconds; `null` if no record has the number. */
-export function numberOf(sums: Sums, measure: Measure, report: Report): number | null {
+export function numberOf(sums: Sums, measure: Measure): number | null {
   switch (measure) {
     case "requests":
       return sums.count;
@@ -69,14 +85,14 @@ export function numberOf(sums: Sums, measure: Measure, report: Report): number |
     case "bytes":
       return sums.bytes_sent;
     case "time":
-      return timeOf(sums, report);
+      return timeOf(sums);
   }
 }
 
-/** The 95th percentile of the duration, in seconds; `undefined` if it was not asked for. */
-export function timeOf({ measures }: Sums, report: Report): number | null {
-  const field = durationOf(report);
-  const value = field === null ? null : measures?.[percentileOf(field)];
+/** The 95th percentile, in seconds, of the duration that was asked for; `null` if none was. */
+export function timeOf({ measures = {} }: Sums): number | null {
+  const name = Object.keys(measures).find((name) => name.startsWith(P95));
+  const value = name === undefined ? null : measures[name];
   return typeof value === "number" ? value : null;
 }
 

@@ -103,9 +103,10 @@ export class LiveSocket {
     if (this.isOpen) this.send({ type: "list", panel, query, from, search, bounds: [...bounds] });
   }
 
-  /** Asks for a measure over time, instead of the one before; `null` only cancels that. */
-  askSeries(query: Query | null, bounds: readonly number[]): void {
-    if (this.isOpen) this.send({ type: "series", query, bounds: [...bounds] });
+  /** Asks for measures over time, instead of those before; `null` only cancels those. */
+  askSeries(query: Query | null, bounds: readonly number[], map: string | null): void {
+    const request = { type: "series" as const, query, bounds: [...bounds] };
+    if (this.isOpen) this.send({ ...request, ...(map !== null && { map }) });
   }
 
   /** Closes the connection permanently. */

@@ -4,7 +4,7 @@ import type { RecordKind } from "../generated/RecordKind";
 import type { SelectionCount } from "../generated/SelectionCount";
 import type { View } from "../generated/View";
 import { STATUS_CLASS } from "../generated/words";
-import type { Measure } from "./measure";
+import type { Duration, Measure } from "./measure";
 
 /** What the page asks for. A question gets an id when it is sent. */
 export interface Question {
@@ -23,6 +23,8 @@ export interface Question {
   hasOverlay: boolean;
   /** What the chart and the lists count. */
   measure: Measure;
+  /** The duration that they show; `null` for the first that the records have. */
+  duration: Duration | null;
 }
 
 export const DEFAULT_QUESTION: Question = {
@@ -34,6 +36,7 @@ export const DEFAULT_QUESTION: Question = {
   kind: null,
   hasOverlay: false,
   measure: "requests",
+  duration: null,
 };
 
 /** How the attempt to change the question ended. */

@@ -10,7 +10,7 @@ import { kindNamed } from "../format/kind";
 import type { Clause } from "../generated/Clause";
 import type { Operator } from "../generated/Operator";
 import type { RecordKind } from "../generated/RecordKind";
-import { measureNamed } from "./measure";
+import { durationNamed, measureNamed } from "./measure";
 import { DEFAULT_QUESTION, type Question } from "./state";
 
 const WORDS: Record<Operator, string> = {
@@ -85,6 +85,7 @@ export function searchOf(question: Question): string {
   if (question.kind !== null) pairs.push(`kind=${question.kind}`);
   if (question.hasOverlay) pairs.push(`over=${OVERLAY}`);
   if (question.measure !== DEFAULT_QUESTION.measure) pairs.push(`m=${question.measure}`);
+  if (question.duration !== null) pairs.push(`of=${question.duration}`);
   return pairs.join("&");
 }
 
@@ -101,6 +102,7 @@ export function questionOf(search: string): Question {
     kind: kindNamed(params.get("kind")),
     hasOverlay: params.get("over") === OVERLAY,
     measure: measureNamed(params.get("m")),
+    duration: durationNamed(params.get("of")),
   };
 }
 

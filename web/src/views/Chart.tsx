@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { type Cursor, spanOf } from "../chart/cursor";
-import { draw } from "../chart/draw";
+import { draw, type Ink } from "../chart/draw";
 import { extent, type Layout } from "../chart/layout";
 import type { Series } from "../chart/series";
 import { step } from "../format/duration";
@@ -8,7 +8,7 @@ import type { Noun } from "../format/kind";
 import type { Histogram } from "../generated/Histogram";
 import { bucketText, Tooltip } from "./Tooltip";
 import { useSelection } from "./useSelection";
-import { type Size, useSize } from "./useSize";
+import { useSize } from "./useSize";
 
 interface Props {
   histogram: Histogram;
@@ -25,7 +25,8 @@ export function Chart({ histogram: newest, series, label, noun }: Props) {
   const selection = useSelection(frame, newest, size);
   const { histogram, layout, cursor, byKeyboard } = selection;
   useLayoutEffect(() => {
-    if (layout && canvas.current && size) paint(canvas.current, layout, series, size);
+    if (layout && canvas.current && size)
+      draw(canvas.current, layout, series, inkOf(canvas.current), size);
     // The series hold the colours, and so change with the theme.
   }, [layout, series, size]);
   return (
@@ -72,16 +73,16 @@ export function Chart({ histogram: newest, series, label, noun }: Props) {
   );
 }
 
-function paint(canvas: HTMLCanvasElement, layout: Layout, series: Series[], size: Size): void {
+/** The colours and the font that the style sheet gives to a canvas. */
+export function inkOf(canvas: HTMLCanvasElement): Ink {
   const style = getComputedStyle(canvas);
-  const ink = {
+  return {
     text: style.color,
     strong: getComputedStyle(canvas.parentElement ?? canvas).color,
     grid: style.borderTopColor,
     ground: style.backgroundColor,
     font: `${style.fontSize} ${style.fontFamily}`,
   };
-  draw(canvas, layout, series, ink, size);
 }
 
 /** The band of the selection, or of the one bucket under the cursor. */

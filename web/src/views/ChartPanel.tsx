@@ -17,20 +17,21 @@ import { visible } from "../format/text";
 import { rangeText } from "../format/time";
 import type { Report } from "../generated/Report";
 import { isLive } from "../live/isLive";
-import { measureDrawing } from "../measure/chart";
+import { isOfBars, measureDrawing } from "../measure/chart";
 import { shownMeasure } from "../measure/measures";
 import { shareCounted } from "../state/rows";
 import { hasFilter } from "../state/state";
 import { blocks, question, series, state } from "../state/store";
 import { Chart } from "./Chart";
 import { LogText } from "./LogText";
-import { shownLater } from "./part";
+import { partOf, shownLater, usePart } from "./part";
 import { StackSelect } from "./StackSelect";
 import { Swatch } from "./Swatch";
 import { theme } from "./theme";
 import { ZonePicker } from "./ZonePicker";
 
 const LiveNow = shownLater(async () => (await import("../live/LiveNow")).LiveNow);
+const heatPanel = partOf(() => import("../heat/HeatPanel"));
 
 /** The histogram with its heading, legend and options. */
 export function ChartPanel({ report, complete }: { report: Report; complete: boolean }) {
@@ -40,11 +41,15 @@ export function ChartPanel({ report, complete }: { report: Report; complete: boo
   const records = useMemo(() => drawingOf(report, shown, stated), [report, shown, stated]);
   const measure = shownMeasure(report, question.value.measure);
   const measured = series.value;
+  const heat = usePart(heatPanel, measure === "time");
   // biome-ignore lint/correctness/useExhaustiveDependencies: the colours change with the theme
   const others = useMemo(
-    () => (measure === "requests" ? null : measureDrawing(measure, report, measured, shown)),
+    () => (isOfBars(measure) ? measureDrawing(measure, report, measured, shown) : null),
     [measure, report, measured, shown],
   );
+  const { answer } = measured;
+  if (heat && answer !== null && answer.duration !== null)
+    return <heat.HeatPanel report={report} answer={answer} note={!complete && <SoFar />} />;
   // Until the numbers of another measure are known, the records stay.
   const drawing = others ?? records;
   if (!drawing || drawing.histogram.buckets.length === 0)

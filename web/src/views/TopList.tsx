@@ -59,7 +59,7 @@ export function TopList(props: Props) {
   const { testId = `top-${field}`, label = fieldTitle(field) } = props;
   const { rows, sums, distinct, isEstimated } = values;
   const { measure } = columns;
-  const most = rows.reduce((max, row) => Math.max(max, numberOf(row, measure, report) ?? 0), 0);
+  const most = rows.reduce((max, row) => Math.max(max, numberOf(row, measure) ?? 0), 0);
   const colors = colorsOf(field, report, rows);
   const list = useRef<HTMLUListElement>(null);
   const drawn = useDrawnRows(rows.length);

@@ -61,7 +61,7 @@ interface RowProps {
 /** A value of a list, with its numbers and its buttons. */
 export function TopRow({ field, row, most, total, columns, report, color }: RowProps) {
   const { absent } = report;
-  if (row.remainder) return <Remainder row={row} total={total} columns={columns} report={report} />;
+  if (row.remainder) return <Remainder row={row} total={total} columns={columns} />;
   const included = isChosen(question.value, field, row);
   const apply = (change: typeof toggled) => {
     const { clauses, conditions } = change(state.value.question, field, row);
@@ -71,7 +71,7 @@ export function TopRow({ field, row, most, total, columns, report, color }: RowP
   const isText = row.value_hex === undefined && !row.absent;
   const subject = isText ? subjectOf(field, row.value) : null;
   const { measure } = columns;
-  const value = numberOf(row, measure, report);
+  const value = numberOf(row, measure);
   // Each row of the list of status codes has errors only, or none.
   const hasErrors = field !== "status" && !absent.includes("errors") && measure === "requests";
   const onClick = (event: MouseEvent) => {
@@ -113,7 +113,7 @@ export function TopRow({ field, row, most, total, columns, report, color }: RowP
             <LogText value={row.value} title={false} edges />
           )}
         </span>
-        <Numbers row={row} total={total} columns={columns} report={report} />
+        <Numbers row={row} total={total} columns={columns} />
       </button>
       <button
         type="button"
@@ -135,15 +135,14 @@ interface NumbersProps {
   row: Value;
   total: number | null;
   columns: Columns;
-  report: Report;
 }
 
 /** The measure of a row, its share, its line over the time, its error rate and its duration. */
-function Numbers({ row, total, columns, report }: NumbersProps) {
+function Numbers({ row, total, columns }: NumbersProps) {
   const { measure, hasErrors, hasTime, hasLine } = columns;
-  const value = numberOf(row, measure, report);
+  const value = numberOf(row, measure);
   const rate = row.count > 0 ? row.errors / row.count : 0;
-  const time_s = timeOf(row, report);
+  const time_s = timeOf(row);
   return (
     <span class="numbers">
       <span class="top-count">

@@ -9,9 +9,9 @@ import type { Quantiles } from "../generated/Quantiles";
 import type { Report } from "../generated/Report";
 import { DURATION_TITLES } from "../generated/words";
 import type { YearSource } from "../generated/YearSource";
-import { chooseMeasure } from "../measure/control";
-import { durationOf } from "../measure/measures";
-import type { Measure } from "../state/measure";
+import { chooseDuration, chooseMeasure } from "../measure/control";
+import { durationOf, durationsOf } from "../measure/measures";
+import type { Duration, Measure } from "../state/measure";
 import { question } from "../state/store";
 import { withoutLines } from "../state/withoutLines";
 
@@ -72,7 +72,7 @@ export function Totals({ report, samplesShown, onSamples }: Props) {
       {cachesOf(report).map((cache) => (
         <Cache key={cache.field} cache={cache} />
       ))}
-      {durationsOf(report).map(({ field, title, times }) => (
+      {latenciesOf(report).map(({ field, title, times }) => (
         <Latency key={field} name={title} field={field} times={times} report={report} />
       ))}
       {!withoutLines.value && (
@@ -121,7 +121,9 @@ interface FigureProps {
 function Figure({ name, text, children, id, value, tone, wide, measure }: FigureProps) {
   return (
     <div class={wide ? "figure wide" : "figure"}>
-      <dt>{measure === undefined ? name : <Switch measure={measure}>{name}</Switch>}</dt>
+      <dt>
+        {measure === undefined ? name : <MeasureSwitch measure={measure}>{name}</MeasureSwitch>}
+      </dt>
       <dd class={`figure-value ${tone ?? ""}`} data-testid={id} data-value={value}>
         {text}
       </dd>
@@ -131,14 +133,33 @@ function Figure({ name, text, children, id, value, tone, wide, measure }: Figure
 }
 
 /** Chooses what the chart and the lists count. */
-function Switch({ measure, children }: { measure: Measure; children: ComponentChildren }) {
+function MeasureSwitch({ measure, children }: { measure: Measure; children: ComponentChildren }) {
+  return (
+    <Switch
+      measure={measure}
+      isOn={question.value.measure === measure}
+      onClick={() => chooseMeasure(measure)}
+    >
+      {children}
+    </Switch>
+  );
+}
+
+interface SwitchProps {
+  measure: Measure;
+  isOn: boolean;
+  onClick: () => void;
+  children: ComponentChildren;
+}
+
+function Switch({ measure, isOn, onClick, children }: SwitchProps) {
   return (
     <button
       type="button"
       class="figure-switch"
       data-testid={`measure-${measure}`}
-      aria-pressed={question.value.measure === measure}
-      onClick={() => chooseMeasure(measure)}
+      aria-pressed={isOn}
+      onClick={onClick}
     >
       {children}
     </button>
@@ -236,10 +257,9 @@ function Cache({ cache }: { cache: CacheFigure }) {
   );
 }
 
-/** The durations that the records have, in the order of their titles. */
-function durationsOf(report: Report) {
-  const fields = Object.keys(DURATION_TITLES) as (keyof typeof DURATION_TITLES)[];
-  return fields.flatMap((field) => {
+/** The figures of the durations. */
+function latenciesOf(report: Report) {
+  return durationsOf(report).flatMap((field) => {
     const times = report[field];
     return times ? [{ field, title: DURATION_TITLES[field], times }] : [];
   });
@@ -252,14 +272,19 @@ function Latency({
   report,
 }: {
   name: string;
-  field: string;
+  field: Duration;
   times: Quantiles;
   report: Report;
 }) {
+  const { measure } = question.value;
+  const isOn = measure === "time" && durationOf(report, question.value) === field;
   return (
     <Figure
-      name={<FieldName name={`${name}, median`} field={field} report={report} />}
-      {...(field === durationOf(report) && { measure: "time" as const })}
+      name={
+        <Switch measure="time" isOn={isOn} onClick={() => chooseDuration(report, field)}>
+          <FieldName name={`${name}, median`} field={field} report={report} />
+        </Switch>
+      }
       text={duration(times.p50)}
       wide
     >

@@ -202,7 +202,10 @@ export function families(define) {
     await choose(page, path);
     await settled(page);
     await page.click(byId("measure-time"));
-    await until(page, () => document.querySelector('[data-testid="chart"]').dataset.max === "1300");
+    await until(
+      page,
+      () => document.querySelector('[data-testid="chart"]').dataset.total === "300",
+    );
     await settled(page);
     const { group } = await report("--group", "path", "--sort", "p95", path);
     assert.deepEqual(

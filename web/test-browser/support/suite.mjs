@@ -20,6 +20,7 @@ import { growing } from "../cases/growing.mjs";
 import { hostile } from "../cases/hostile.mjs";
 import { inside } from "../cases/inside.mjs";
 import { lab } from "../cases/lab.mjs";
+import { latency } from "../cases/latency.mjs";
 import { lines } from "../cases/lines.mjs";
 import { logging } from "../cases/logging.mjs";
 import { looking } from "../cases/looking.mjs";
@@ -72,7 +73,7 @@ const PARTS = {
   ],
   "chromium-questions": [
     "chromium",
-    [frame, families, whole, filtering, trying, replaying, lab, lines, stories, tripping],
+    [frame, families, whole, latency, filtering, trying, replaying, lab, lines, stories, tripping],
   ],
   "chromium-inside": ["chromium", [gateway, glass, inside, behind, counting, measuring]],
   "chromium-large": ["chromium", OF_LARGE_LOG],
@@ -81,7 +82,7 @@ const PARTS = {
   // server has answered, by means that these use too.
   "firefox-small": [
     "firefox",
-    [reading, entering, following, frame, filtering, saving, hostile, looking],
+    [reading, entering, following, frame, filtering, latency, saving, hostile, looking],
   ],
   "firefox-large": ["firefox", [...OF_LARGE_LOG, measuring]],
 };
