@@ -8,6 +8,7 @@ import { followMeasure } from "./measure/control";
 import { afterFrame } from "./state/frame";
 import { headValue } from "./state/head";
 import { dispatch } from "./state/store";
+import { followWall } from "./state/wall";
 import { followStory } from "./story/tell";
 import { App } from "./views/App";
 import { keepFocus } from "./views/focus";
@@ -33,6 +34,7 @@ import "./styles/lines.css";
 import "./styles/story.css";
 import "./styles/blocks.css";
 import "./styles/bench.css";
+import "./styles/wall.css";
 import "./styles/touch.css";
 import "./styles/media.css";
 
@@ -46,6 +48,7 @@ if (location.pathname === BENCH_PATH) {
 } else {
   dispatch({ type: "served", name: headValue("weir-served") });
   followTitle();
+  followWall();
   followLists();
   followMeasure();
   followBlocks();

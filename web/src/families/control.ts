@@ -15,6 +15,7 @@ import type { Measure } from "../state/measure";
 import { hasFilter, type Question } from "../state/state";
 import { awaiting, dispatch, draft, families, state, tab, view } from "../state/store";
 import { typedValue } from "../state/typed";
+import { isWall } from "../state/wall";
 import {
   type Family,
   type FamilyName,
@@ -179,7 +180,7 @@ export function listedValues(): { field: string; rows: GroupRow[] } | null {
 /** The fields whose lists the tab shows, by the numbers of the lists. */
 function fieldsOnScreen(shown: View): [panel: number, field: string][] {
   if (tab.value === "clients") return [[panelOf("who"), "client"]];
-  if (tab.value !== "overview") return [];
+  if (tab.value !== "overview" || isWall.value) return [];
   return familiesOfView(shown).map((family) => [panelOf(family.name), shownField(family)]);
 }
 

@@ -8,6 +8,7 @@ import { Help } from "../help/HelpButton";
 import { screen } from "../state/screen";
 import { families, help, state, story, view } from "../state/store";
 import { TABS } from "../state/tab";
+import { isWall } from "../state/wall";
 import { withoutLines } from "../state/withoutLines";
 import { closeStory } from "../story/tell";
 import { Banner } from "./Banner";
@@ -19,6 +20,7 @@ import { Header } from "./Header";
 import { partOf, shownLater, usePart } from "./part";
 import { choose } from "./work";
 
+const wall = partOf(() => import("../wall/Wall"));
 const storyPane = partOf(() => import("../story/StoryPane"));
 const Progress = shownLater(async () => (await import("./Progress")).Progress);
 const FormatBox = shownLater(async () => (await import("../format-box/FormatBox")).FormatBox);
@@ -32,7 +34,7 @@ export function App() {
   useLayoutEffect(listen, []);
   return (
     <>
-      <Header />
+      {!isWall.value && <Header />}
       <Banner />
       {state.value.freeable !== null && <Freeable />}
       <div class={hasPane() ? "shell with-pane" : "shell"}>
@@ -72,7 +74,7 @@ function Content() {
     case "drop page":
       return <DropPage />;
     case "dashboard":
-      return view.value && <Dashboard view={view.value} />;
+      return view.value && (isWall.value ? <OnWall /> : <Dashboard view={view.value} />);
     case "waiting":
       return (
         <h1 class="waiting">Waiting for the first {withoutLines.value ? "requests" : "lines"}…</h1>
@@ -80,6 +82,11 @@ function Content() {
     case "nothing":
       return null;
   }
+}
+
+function OnWall() {
+  const shown = usePart(wall);
+  return shown && view.value && <shown.Wall view={view.value} />;
 }
 
 function listen(): () => void {
