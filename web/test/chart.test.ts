@@ -161,6 +161,19 @@ describe("time labels", () => {
       { bucket: 0, text: "12 May, 10:17:03", strong: true },
     ]);
     expect(timeTicks([], 8)).toEqual([]);
+    const hours = Array.from({ length: 4 }, (_, at) => `2026-01-01T0${at}:00:00Z`);
+    expect(timeTicks(hours, 8).map((tick) => tick.text)).toEqual([
+      "1 Jan 2026",
+      "01:00",
+      "02:00",
+      "03:00",
+    ]);
+    const months = Array.from({ length: 4 }, (_, at) => {
+      const date = new Date(Date.UTC(2025, 10 + at, 1));
+      return `${date.toISOString().slice(0, 19)}Z`;
+    });
+    const named = ["1 Nov 2025", "Dec", "2026", "Feb"];
+    expect(timeTicks(months, 8).map((tick) => tick.text)).toEqual(named);
   });
 });
 

@@ -56,11 +56,18 @@ export function timeTicks(starts: string[], wanted: number): TimeTick[] {
   const [first] = stamps;
   if (!first || wanted < 1) return [];
   const bounds = boundaries(stamps, wanted);
-  const named = bounds.map((bucket, at) => {
-    const before = at === 0 ? null : stamps[bounds[at - 1]!]!;
-    return tickOf(bucket, stamps[bucket]!, before);
+  // A year alone names its first day only beside other months.
+  const hasMonths = bounds.length > 1 && bounds.every((bucket) => isMonth(stamps[bucket]!));
+  return bounds.map((bucket, at) => {
+    const stamp = stamps[bucket]!;
+    if (hasMonths && stamp.month === 1) return { bucket, text: String(stamp.year), strong: true };
+    return tickOf(bucket, stamp, at === 0 ? null : stamps[bounds[at - 1]!]!);
   });
-  return named;
+}
+
+/** Whether a month begins at a stamp. */
+function isMonth({ day, hour, minute, second }: Stamp): boolean {
+  return day === 1 && hour === 0 && minute === 0 && second === 0;
 }
 
 /** Returns the buckets at which a part of the finest suitable division begins. */
@@ -103,8 +110,6 @@ function secondBefore(stamp: Stamp): Stamp {
 
 function tickOf(bucket: number, stamp: Stamp, before: Stamp | null): TimeTick {
   const midnight = stamp.hour === 0 && stamp.minute === 0 && stamp.second === 0;
-  const newYear = midnight && stamp.month === 1 && stamp.day === 1;
-  if (newYear) return { bucket, text: String(stamp.year), strong: true };
   if (before === null)
     return { bucket, text: midnight ? dayYearText(stamp) : firstText(stamp), strong: true };
   const sameYear = before.year === stamp.year;

@@ -62,8 +62,9 @@ export function LimitChart({ answer, burst, noun, onMove, onRelease }: Props) {
       <figcaption>
         <output data-testid="limit-text">{text}</output>
         <span class="limit-legend">
-          <span class="swatch keys-swatch" /> {noun.many} <span class="swatch requests-swatch" />{" "}
-          rejected requests
+          <span class="swatch keys-swatch" /> {noun.many}, 0 to {count(stops[0]!.keys)}{" "}
+          <span class="swatch requests-swatch" /> rejected requests, 0 to{" "}
+          {count(stops[0]!.requests)}
         </span>
       </figcaption>
       <div

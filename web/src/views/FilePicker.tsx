@@ -40,11 +40,10 @@ export function FilePicker({
       </button>
       <input
         ref={input}
-        class="visually-hidden"
+        // The button is what a person presses, and what a screen reader finds.
+        hidden
         type="file"
         multiple
-        tabIndex={-1}
-        aria-label="Log files"
         data-testid="file-input"
         onChange={onChange}
       />

@@ -159,9 +159,11 @@ function unitsOf(text: string, { start, end }: ConditionPlace): [number, number]
 
 const FILTER_BOX = "filter-box";
 
-/** Focuses the box and returns whether there is one. */
+/** Focuses the box and returns whether there is one. What it has is selected, to be replaced or kept. */
 export function focusFilterBox(): boolean {
   const box = document.getElementById(FILTER_BOX);
-  box?.focus();
-  return box !== null;
+  if (!(box instanceof HTMLInputElement)) return false;
+  box.focus();
+  box.select();
+  return true;
 }

@@ -119,6 +119,35 @@ export function families(define) {
     );
   });
 
+  define("values of derived fields, and rare ones of others, are completed", async (world) => {
+    const { page } = world;
+    await open(world);
+    const complete = async (text, expected) => {
+      await page.$eval(byId("filter-box"), (box) => box.select());
+      await page.focus(byId("filter-box"));
+      await page.keyboard.type(text);
+      await until(
+        page,
+        (wanted) => {
+          const all = document.querySelectorAll('[data-testid="completion"]');
+          return [...all].map(({ dataset }) => dataset.text).join("\n") === wanted;
+        },
+        expected.join("\n"),
+      );
+    };
+    const hours = await counted("hour", LOG);
+    const rank = (wanted) => (value) => (value.startsWith(wanted) ? 0 : 1);
+    const ofHours = hours.map(([value]) => value).filter((value) => value.includes("1"));
+    const first = ofHours.sort((a, b) => rank("1")(a) - rank("1")(b));
+    await complete(
+      "hour=1",
+      first.slice(0, 20).map((value) => `hour=${value}`),
+    );
+    // One of thousands, far from the first ten.
+    const [rare] = (await counted("path", LOG)).at(-1);
+    await complete(`path="${rare.slice(0, -1)}`, [`path=${rare}`]);
+  });
+
   define("the lists of a card are walked by keys, and nothing moves", async (world) => {
     const { page } = world;
     await open(world);

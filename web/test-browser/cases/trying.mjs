@@ -1,14 +1,13 @@
 // Tries a rule: its clients, the limit line, and mistakes.
 
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
-import { createRequire } from "node:module";
+import { writeFile } from "node:fs/promises";
+import { findings } from "../support/axe.mjs";
 import { grouped } from "../support/outputs.mjs";
 import { byId, chips, choose, settled, until } from "../support/page.mjs";
 import { fixture, rules } from "../support/weir.mjs";
 
 const LOG = fixture("apache-combined/elastic-first-2000.log");
-const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
 export const ruleOf = (burst) =>
   `limit_req_zone $binary_remote_addr zone=one:10m rate=6r/m;\nlimit_req zone=one burst=${burst};`;
@@ -194,13 +193,8 @@ export function trying(define) {
     await page.click(byId("rules-filtered"));
     await answered(page, 1);
     assert.deepEqual(await keysOf(page), [[client, "rejected"]]);
-    await page.evaluate(await readFile(AXE, "utf8"));
     for (const theme of ["one theme", "the other"]) {
-      const found = await page.evaluate(async () => {
-        const { violations } = await window.axe.run(document);
-        return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join()}`);
-      });
-      assert.deepEqual(found, [], theme);
+      assert.deepEqual(await findings(page), [], theme);
       await page.click(byId("theme-toggle"));
     }
   });
