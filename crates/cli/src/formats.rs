@@ -8,7 +8,7 @@ use weir_core::{
     Candidate, Format, LineMismatch, Lines, SuggestedFormat, Wrapper, detect, format_notes,
     suggest_format,
 };
-use weir_ingest::ReadError;
+use weir_ingest::{ReadError, table_rows};
 use weir_view::{FormatFits, JsonError, KnownFormats, to_json};
 
 use crate::display::{safe, separated, share};
@@ -72,6 +72,15 @@ pub(crate) fn run(arguments: &FormatsArguments) -> Result<Exit, Failure> {
     };
     let mut inputs = sources::inputs(std::slice::from_ref(path))?;
     let input = &mut inputs[0];
+    if let Some(rows) =
+        table_rows(input).map_err(|error| Failure::new(cannot_read(&input.name(), &error)))?
+    {
+        print(&match arguments.json {
+            true => json_line(to_json(&FormatFits::new(&input.name(), &[], None)))?,
+            false => table_text(&input.name(), rows),
+        })?;
+        return Ok(Exit::Done);
+    }
     let head = head_of(input, |text| text.len() >= BYTES)
         .map_err(|error| Failure::new(cannot_read(&input.name(), &error)))?;
     if head.text.is_empty() {
@@ -123,6 +132,16 @@ fn list(screen: &Screen) -> String {
         wrappers.join(", ")
     );
     text
+}
+
+/// Describes a file that needs no format.
+fn table_text(name: &str, rows: u64) -> String {
+    let noun = if rows == 1 { "row" } else { "rows" };
+    format!(
+        "{} is a Parquet file of {} {noun}. Its columns are fields by their names, without a format.\n",
+        safe(name),
+        separated(rows)
+    )
 }
 
 /// Formats the share of lines that each format matches, and why other lines fail.

@@ -50,6 +50,8 @@ pub(crate) struct ColumnType {
     pub(crate) meaning: Meaning,
     /// Whether rows may lack a value.
     pub(crate) is_optional: bool,
+    /// Whether the file states that no row has a value.
+    pub(crate) is_empty: bool,
 }
 
 /// Where the pages of a column in a row group are.
@@ -58,6 +60,8 @@ pub(crate) struct Chunk {
     pub(crate) start: u64,
     pub(crate) bytes: u64,
     pub(crate) codec: i64,
+    /// Whether the statistics state that no row has a value.
+    pub(crate) is_empty: bool,
 }
 
 /// Rows that follow each other.
@@ -181,10 +185,16 @@ impl Footer {
             }
             self.columns.push(element.column(first)?);
         }
-        match self.groups.iter().all(|group| group.chunks.len() == leaf) {
-            true => Ok(()),
-            false => Err(TableError::damaged("a row group has other columns than the schema")),
+        if self.groups.iter().any(|group| group.chunks.len() != leaf) {
+            return Err(TableError::damaged("a row group has other columns than the schema"));
         }
+        let Self { columns, groups, .. } = self;
+        for column in columns {
+            let is_empty =
+                |group: &RowGroup| group.chunks[column.leaf].is_some_and(|it| it.is_empty);
+            column.is_empty = !groups.is_empty() && groups.iter().all(is_empty);
+        }
+        Ok(())
     }
 }
 
@@ -255,7 +265,7 @@ impl SchemaElement {
         };
         let meaning = self.meaning.unwrap_or_else(|| converted(self.converted));
         let (name, is_optional) = (self.name.clone(), self.repetition == OPTIONAL);
-        Ok(ColumnType { name, leaf, physical, meaning, is_optional })
+        Ok(ColumnType { name, leaf, physical, meaning, is_optional, is_empty: false })
     }
 }
 
@@ -370,19 +380,34 @@ fn read_chunk(compact: &mut Compact<'_>) -> Result<Option<Chunk>, TableError> {
     Ok(chunk.filter(|_| !is_elsewhere))
 }
 
+/// Reads the number of rows without a value, if the statistics of a column have it.
+fn read_nulls(compact: &mut Compact<'_>) -> Result<Option<u64>, TableError> {
+    let mut nulls = None;
+    compact.fields(|compact, field| {
+        if field.id == 3 {
+            nulls = u64::try_from(compact.integer()?).ok();
+        }
+        Ok(field.id == 3)
+    })?;
+    Ok(nulls)
+}
+
 fn read_chunk_metadata(compact: &mut Compact<'_>) -> Result<Chunk, TableError> {
-    let mut chunk = Chunk { start: 0, bytes: 0, codec: 0 };
-    let mut dictionary = None;
+    let mut chunk = Chunk { start: 0, bytes: 0, codec: 0, is_empty: false };
+    let (mut dictionary, mut values, mut nulls) = (None, 0, None);
     compact.fields(|compact, field| {
         match field.id {
             4 => chunk.codec = compact.integer()?,
+            5 => values = compact.size()?,
             7 => chunk.bytes = compact.size()?,
             9 => chunk.start = compact.size()?,
             11 => dictionary = Some(compact.size()?),
+            12 if field.kind == kind::STRUCT => nulls = read_nulls(compact)?,
             _ => return Ok(false),
         }
         Ok(true)
     })?;
+    chunk.is_empty = nulls == Some(values);
     // Some writers set the offset of a dictionary that is not there to zero.
     let before = dictionary.filter(|dictionary| (4..chunk.start).contains(dictionary));
     chunk.start = before.unwrap_or(chunk.start);

@@ -63,7 +63,7 @@ impl Roles {
     /// # Errors
     /// If a column with the name of a field has another type, or no column has such a name.
     pub(crate) fn of(columns: &[ColumnType]) -> Result<Self, TableError> {
-        let has = |name: &str| columns.iter().any(|column| column.name == name);
+        let has = |name: &str| columns.iter().any(|it| it.name == name && !it.is_empty);
         let mut roles = Self::default();
         let mut second = Vec::new();
         for (index, column) in columns.iter().enumerate() {
@@ -75,6 +75,8 @@ impl Roles {
                 },
                 Named::With(role) if roles.has(role) => roles.leave_out(column),
                 Named::With(role) => roles.columns.push((index, role)),
+                // A log without sizes has no sum of them, and not the sum 0.
+                Named::Field(field) if column.is_empty && is_summed(field) => {}
                 Named::Field(field) if roles.fields.contains(&field) => roles.leave_out(column),
                 Named::Field(field) => {
                     let role = column.field_role(field);
@@ -146,6 +148,8 @@ impl Named {
         Ok(match &column.name[..] {
             // The place of a line in a file that is not there.
             "line_offset" => Self::Spare,
+            // The table was exported from another one, and a row is from the log that the first export read.
+            "file" if has("log_file") => Self::Spare,
             "escaped_columns" if column.is_text() => Self::With(Role::EscapedColumns),
             "utc_offset_s" => Self::With(column.integer(Role::ZoneOffset)?),
             // The text tells more.
@@ -167,6 +171,11 @@ impl Named {
 fn nanoseconds_of(name: &str) -> Option<Field> {
     let field = Field::by_name(name.strip_suffix("_ns")?)?;
     is_duration(field).then_some(field)
+}
+
+/// Whether the records have a sum, or a number of errors, because of this field.
+fn is_summed(field: Field) -> bool {
+    field == Field::Status || Field::NUMBERS.contains(&field)
 }
 
 fn is_duration(field: Field) -> bool {

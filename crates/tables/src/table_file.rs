@@ -190,7 +190,13 @@ impl<R: Read + Seek> TableFile<R> {
             for column in &mut columns {
                 column.put(&self.file, names, &mut record)?;
             }
-            rows.pack(&self.layout, &record);
+            if !rows.pack(&self.layout, &record) {
+                // So the rows that are left out are before those of a block, and each has its number.
+                if !rows.packed.is_empty() && pass(rows).is_break() {
+                    break;
+                }
+                rows.too_long += 1;
+            }
             self.file.add_work(ROW_WORK);
             if rows.packed.len() >= BLOCK_BYTES || self.file.is_work_done() {
                 self.file.begin_work();
@@ -227,9 +233,9 @@ pub struct Rows {
 }
 
 impl Rows {
-    fn pack(&mut self, layout: &RecordLayout, record: &Record<'_>) {
-        let is_packed = layout.pack_up_to(record, RECORD_BYTES_MAX, &mut self.packed);
-        self.too_long += u64::from(!is_packed);
+    /// Adds a record, unless it is too long. Returns whether it was added.
+    fn pack(&mut self, layout: &RecordLayout, record: &Record<'_>) -> bool {
+        layout.pack_up_to(record, RECORD_BYTES_MAX, &mut self.packed)
     }
 }
 

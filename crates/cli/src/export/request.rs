@@ -92,13 +92,18 @@ impl Request {
         // Fields that came late do not change which records are written.
         formats.extend(self.late_fields.formats.iter().cloned());
         let columns = self.columns(data, first, &formats, kind)?;
-        let data = data.clone();
+        let (data, other) = (data.clone(), data.clone());
+        let lacks_lines = move |number| {
+            other.source(number).is_some_and(|source| {
+                source.first_formats().first().is_some_and(|format| format.is_packed())
+            })
+        };
         let name_of = move |number| {
             data.source(number).map_or_else(String::new, |source| source.name().to_owned())
         };
         let (query, zone) = ((self.query.clone(), kind), self.zone.clone());
         let export = SegmentExport::new(query, zone, self.format, columns, name_of);
-        Ok(export.map_err(Failure::new)?.with_jobs(self.jobs))
+        Ok(export.map_err(Failure::new)?.with_jobs(self.jobs).without_lines(lacks_lines))
     }
 
     /// Returns the columns of records with these formats. `first` are the first records.

@@ -197,6 +197,105 @@ fn records_are_printed_as_objects() {
 }
 
 #[test]
+fn records_have_the_numbers_of_their_rows() {
+    // Three blocks of packed records and more, and rows that are too long between them.
+    let long = format!("GET /{} HTTP/1.1", "x".repeat((1 << 20) - 200));
+    let requests: String = (0..40_000)
+        .map(|number| {
+            let (time, path) = ("17/Dec/2025:09:03:00 +0000", format!("GET /{number} HTTP/1.1"));
+            let path = if number == 20_000 { &long } else { &path };
+            line("192.0.2.1", time, path, if number % 7_001 == 7_000 { 500 } else { 200 }, "curl")
+        })
+        .collect();
+    let folder = Folder::new();
+    let log = folder.file("a.log", requests.as_bytes());
+    let table = folder.path("a.parquet");
+    let exported = run(["export", "--output", text(&table), text(&log)]);
+    assert_eq!(exported.code, 0, "{}", exported.stderr);
+    let numbers = |file: &Path, options: &[&str]| -> Vec<u64> {
+        let found =
+            run([&["grep", "--json", "--where", "status=500"], options, &[text(file)]].concat());
+        assert_eq!(found.code, 0, "{}", found.stderr);
+        let lines = found.stdout.lines().map(|line| serde_json::from_str::<Value>(line));
+        lines.map(|line| line.expect("JSON")["line"].as_u64().expect("a number")).collect()
+    };
+    let expected = [7_001, 14_002, 21_003, 28_004, 35_005];
+    for jobs in ["1", "2"] {
+        assert_eq!(numbers(&log, &["-j", jobs]), expected);
+        assert_eq!(numbers(&table, &["-j", jobs]), expected);
+    }
+}
+
+#[test]
+fn sums_that_a_log_lacks_are_absent_from_its_table() {
+    let folder = Folder::new();
+    let log = folder.file("a.log", b"192.0.2.1 [17/Dec/2025:09:03:00 +0000] \"GET /a HTTP/1.1\"\n");
+    let table = folder.path("a.parquet");
+    let format = ["--format", "$remote_addr [$time_local] \"$request\""];
+    let exported = run([&["export", "--output", text(&table), text(&log)], &format[..]].concat());
+    assert_eq!(exported.code, 0, "{}", exported.stderr);
+    let (of_log, _) = report(&[text(&log), format[0], format[1]]);
+    let (of_table, _) = report(&[text(&table)]);
+    assert_eq!(of_log["absent"], serde_json::json!(["bytes_sent", "errors"]));
+    assert_eq!(of_table["absent"], of_log["absent"]);
+    assert_eq!(of_table["top"]["path"], of_log["top"]["path"]);
+    let refused = run(["count", "--where", "status=404", text(&table)]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("the log has no field `status`"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_table_of_a_table_names_the_log_of_the_first() {
+    let folder = Folder::new();
+    let request = line("192.0.2.1", "17/Dec/2025:09:03:00 +0000", "GET /a HTTP/1.1", 200, "curl");
+    let mut last = folder.file("first.log", request.as_bytes());
+    for name in ["second.parquet", "third.parquet", "fourth.parquet"] {
+        let table = folder.path(name);
+        let exported = run(["export", "--output", text(&table), text(&last)]);
+        assert_eq!(exported.code, 0, "{}", exported.stderr);
+        last = table;
+    }
+    let row = run(["export", "--to", "jsonl", "--output", "-", text(&last)]).stdout;
+    let row: Value = serde_json::from_str(&row).expect("JSON");
+    let files =
+        row.as_object().expect("an object").iter().filter(|(name, _)| name.contains("file"));
+    let files: Vec<(&str, &str)> =
+        files.map(|(name, value)| (&name[..], value.as_str().expect("a text"))).collect();
+    let first = text(&folder.path("first.log")).to_owned();
+    assert_eq!(files, [("file", text(&last)), ("log_file", &first[..])]);
+}
+
+#[test]
+fn rows_of_a_table_have_no_offset_of_a_line() {
+    let table = Path::new(FILES).join("duckdb.parquet");
+    let folder = Folder::new();
+    let request = line("192.0.2.1", "17/Dec/2025:09:03:00 +0000", "GET /a HTTP/1.1", 200, "curl");
+    let log = folder.file("a.log", (request.clone() + &request).as_bytes());
+    let options = ["export", "--to", "csv", "--output", "-", "--columns", "file,line_offset"];
+    let rows = run([&options[..], &[text(&table), text(&log)]].concat()).stdout;
+    let rows: Vec<(&str, &str)> =
+        rows.lines().skip(1).filter_map(|row| row.rsplit_once(',')).collect();
+    let of_log = [(text(&log), "0"), (text(&log), &request.len().to_string()[..])];
+    assert_eq!(rows.len(), 202);
+    assert!(rows[..200].iter().all(|row| *row == (text(&table), "")), "{rows:?}");
+    assert_eq!(rows[200..], of_log);
+    let again = folder.path("again.parquet");
+    let exported = run(["export", "--output", text(&again), text(&table)]);
+    assert_eq!(exported.code, 0, "{}", exported.stderr);
+}
+
+#[test]
+fn a_table_needs_no_format() {
+    let table = Path::new(FILES).join("duckdb.parquet");
+    let shown = run(["formats", text(&table)]);
+    assert_eq!((shown.code, &shown.stderr[..]), (0, ""));
+    assert!(shown.stdout.ends_with("duckdb.parquet is a Parquet file of 200 rows. Its columns are fields by their names, without a format.\n"), "{}", shown.stdout);
+    let listed = run(["formats", "--json", text(&table)]).stdout;
+    let listed: Value = serde_json::from_str(&listed).expect("JSON");
+    assert_eq!(listed["formats"], serde_json::json!([]));
+}
+
+#[test]
 fn what_has_no_lines_is_said() {
     let table = Path::new(FILES).join("snappy.parquet");
     let table = text(&table);

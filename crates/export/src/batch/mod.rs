@@ -8,6 +8,7 @@ use weir_core::{Codes, ColumnId, Field, REMAINDER, Segment, Selection, Times, Un
 use weir_view::to_json;
 
 use self::segment_selection::SegmentSelection;
+use crate::RowSource;
 use crate::escape::escaped;
 use crate::schema::{CellKind, CellSource, TableColumn, TableSchema};
 use crate::text_cells::{NULL, TextCells};
@@ -152,8 +153,15 @@ impl RowBatch {
             || self.cells.iter().map(text_bytes).sum::<usize>() >= Self::TEXT_BYTES_MAX
     }
 
-    /// Adds rows of a segment. `file` is the name of its source.
-    pub fn push(&mut self, file: &str, segment: &Segment, rows: &Selection, values: &Values) {
+    /// Adds rows of a segment.
+    pub fn push<'s>(
+        &mut self,
+        source: impl Into<RowSource<'s>>,
+        segment: &Segment,
+        rows: &Selection,
+        values: &Values,
+    ) {
+        let source = source.into();
         if rows.is_empty() {
             return;
         }
@@ -161,7 +169,7 @@ impl RowBatch {
         let Self { columns, cells, ids, .. } = self;
         let rows_of = SegmentSelection { segment, rows, values };
         for ((column, cells), id) in columns.iter().zip(cells).zip(ids) {
-            self.unknown_values += rows_of.push_cells(cells, column, *id, file);
+            self.unknown_values += rows_of.push_cells(cells, column, *id, source);
         }
         self.push_other_fields(segment, rows, values);
         self.rows += rows.len();

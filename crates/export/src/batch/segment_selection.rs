@@ -5,6 +5,7 @@ use weir_core::{
 };
 
 use super::Cells;
+use crate::RowSource;
 use crate::cell_values::{NO_VALUE, status_code};
 use crate::schema::{CellSource, TableColumn};
 use crate::text_cells::{NULL, TextCells};
@@ -24,16 +25,19 @@ impl SegmentSelection<'_> {
         cells: &mut Cells,
         column: &TableColumn,
         id: Option<ColumnId>,
-        file: &str,
+        source: RowSource<'_>,
     ) -> u64 {
         let Self { segment, rows, .. } = self;
         match (cells, &column.source) {
             (Cells::Text(cells), CellSource::File) => {
-                let code = cells.code_of_text(file, false);
+                let code = cells.code_of_text(source.name, false);
                 cells.codes.resize(cells.codes.len() + rows.len(), code);
             }
             (Cells::Text(cells), CellSource::Text(_)) => {
                 return self.push_texts(cells, id, column.has_literal_dash);
+            }
+            (Cells::Numbers(cells), CellSource::LineOffset) if !source.has_lines => {
+                cells.resize(cells.len() + rows.len(), None);
             }
             (Cells::Numbers(cells), CellSource::LineOffset) => {
                 rows.for_each(|row| cells.push(Some(segment.line_offset(row))));

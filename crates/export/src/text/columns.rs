@@ -125,7 +125,13 @@ impl TextColumn {
         Self { column: column.clone(), id, start: format.start(&column.name) }
     }
 
-    /// Returns the values of a segment's rows. `file` is the cell with the name of its source.
+    /// Whether the values are the offsets of lines, which not every source has.
+    pub(super) fn is_line_offset(&self) -> bool {
+        self.column.source == CellSource::LineOffset
+    }
+
+    /// Returns the values of a segment's rows, other than the offsets of lines. `file` is the cell with
+    /// the name of its source.
     pub(super) fn values<'a>(
         &self,
         schema: &TableSchema,
@@ -138,7 +144,7 @@ impl TextColumn {
         let of_times = |row_values: fn(&'a Times) -> RowValues<'a>| segment.times().map(row_values);
         let found = match source {
             CellSource::File => Some(RowValues::Cell(file.to_vec())),
-            CellSource::LineOffset => Some(RowValues::LineOffsets(segment)),
+            CellSource::LineOffset => None,
             CellSource::Text(_) => texts().map(RowValues::Text),
             CellSource::StatusCode => texts().map(RowValues::StatusCodes),
             CellSource::Number(field) => numbers_of(*field, *kind == CellKind::Seconds, segment),

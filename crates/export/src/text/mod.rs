@@ -28,6 +28,7 @@ pub use format::TextFormat;
 use columns::{RowValues, TextColumn, TextValue};
 use time_text::TimeText;
 
+use crate::RowSource;
 use crate::cell_values::{NO_VALUE, status_code};
 use crate::schema::TableSchema;
 
@@ -95,17 +96,21 @@ impl TextWriter {
         Self { format, schema, columns, times: TimeText::new(zone) }
     }
 
-    /// Returns the rows of a segment, none of which is looked up yet. `file` is the name of its
-    /// source.
-    pub fn rows<'a>(
+    /// Returns the rows of a segment, none of which is looked up yet.
+    pub fn rows<'a, 's>(
         &self,
-        file: &str,
+        source: impl Into<RowSource<'s>>,
         segment: &'a Segment,
         values: &'a Values,
     ) -> SegmentRows<'a> {
+        let source = source.into();
         let mut cell = Vec::new();
-        self.format.push_text(file.as_bytes(), &mut cell);
-        let of_column = |column: &TextColumn| column.values(&self.schema, &cell, segment, values);
+        self.format.push_text(source.name.as_bytes(), &mut cell);
+        let with_lines = source.has_lines.then_some(segment);
+        let of_column = |column: &TextColumn| match column.is_line_offset() {
+            true => with_lines.map_or(RowValues::Absent, RowValues::LineOffsets),
+            false => column.values(&self.schema, &cell, segment, values),
+        };
         SegmentRows { columns: self.columns.iter().map(of_column).collect(), rows: Vec::new() }
     }
 

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use memchr::memchr_iter;
-use weir_core::{Block, BlockFormats, FormatFinding, FormatSpan};
+use weir_core::{Block, BlockFormats, Format, FormatFinding, FormatSpan, RecordLayout};
 
 use crate::error::StopReason;
 use crate::progress::{Phase, SourceEnd, SourceProgress};
@@ -88,29 +88,36 @@ impl Submitter {
         let starts: Vec<usize> = formats.spans.iter().skip(1).map(|span| span.start).collect();
         let blocks = block.split(starts).into_iter();
         let is_live = self.progress.phase() != Phase::Reading;
-        let job = |(block, FormatSpan { format, companions, .. })| Job {
-            source: self.progress.clone(),
-            source_index: self.index,
-            format_index: self.destination.format_index(&format),
-            format,
-            is_format_known,
-            companions,
-            late_companions: may_be_mixed.then(|| self.late_companions.clone()),
-            lines_before: self.count_lines(&block),
-            block,
-            unread: None,
-            is_live,
+        let job = |(block, FormatSpan { format, companions, .. })| {
+            let lines_before = self.count_lines(&block, &format);
+            Job {
+                source: self.progress.clone(),
+                source_index: self.index,
+                format_index: self.destination.format_index(&format),
+                format,
+                is_format_known,
+                companions,
+                late_companions: may_be_mixed.then(|| self.late_companions.clone()),
+                lines_before,
+                block,
+                unread: None,
+                is_live,
+            }
         };
         blocks.zip(formats.spans).map(job).collect()
     }
 
-    /// Counts the lines of the next block, if they are counted. Returns the number before it.
-    fn count_lines(&mut self, block: &Block) -> u64 {
+    /// Counts the lines or packed records of the next block, if they are counted. Returns the number
+    /// before it.
+    fn count_lines(&mut self, block: &Block, format: &Format) -> u64 {
         let before = self.lines;
         if self.destination.numbers_lines() {
-            // A line without a line feed is the last one of its source.
-            let line_feeds = memchr_iter(b'\n', block.bytes()).count() as u64;
-            self.lines += block.too_long_lines + line_feeds;
+            let lines = match format.is_packed() {
+                true => RecordLayout::records(block.bytes()).count(),
+                // A line without a line feed is the last one of its source.
+                false => memchr_iter(b'\n', block.bytes()).count(),
+            };
+            self.lines += block.too_long_lines + lines as u64;
         }
         before
     }

@@ -1,7 +1,9 @@
 //! Encodes rows in an export format.
 
 use weir_core::{Segment, Selection, Values};
-use weir_export::{ArrowWriter, EncodeError, ParquetWriter, RowBatch, TableSchema, TextFormat};
+use weir_export::{
+    ArrowWriter, EncodeError, ParquetWriter, RowBatch, RowSource, TableSchema, TextFormat,
+};
 
 use super::ExportFormat;
 
@@ -27,7 +29,7 @@ enum TableWriter {
 /// The rows of one segment, with the values of its ids.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a> {
-    pub(super) file: &'a str,
+    pub(super) source: RowSource<'a>,
     pub(super) segment: &'a Segment,
     pub(super) values: &'a Values,
 }
@@ -133,7 +135,7 @@ impl TableWriter {
 impl TableEncoder {
     /// Adds rows.
     pub(super) fn push(&mut self, rows: Rows<'_>, selection: &Selection) {
-        self.batch.push(rows.file, rows.segment, selection, rows.values);
+        self.batch.push(rows.source, rows.segment, selection, rows.values);
     }
 
     /// Returns the pending rows.

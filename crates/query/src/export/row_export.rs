@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use weir_core::{ColumnId, RecordFields, Segment, Selection, Snapshot, Snapshots, Values, Zone};
-use weir_export::{SegmentRows, TableSchema, TextFormat, TextWriter};
+use weir_export::{RowSource, SegmentRows, TableSchema, TextFormat, TextWriter};
 
 use super::columns::{ExportColumns, LateFields};
 use super::encoder::{Encoder, Rows, TableEncoder};
@@ -83,8 +83,11 @@ pub struct RowExport<D> {
     writers: TextWriters,
     zone: Option<Zone>,
     name_of: Box<dyn Fn(u32) -> String + Send>,
+    lacks_lines: Box<dyn Fn(u32) -> bool + Send>,
     /// The name of the source of the rows that are being written.
     file: String,
+    /// Whether its records were lines.
+    has_lines: bool,
 }
 
 impl<D: Snapshots> RowExport<D> {
@@ -133,7 +136,9 @@ impl<D: Snapshots> RowExport<D> {
             writers: TextWriters::default(),
             zone,
             name_of: Box::new(name_of),
+            lacks_lines: Box::new(|_| false),
             file: String::new(),
+            has_lines: true,
         })
     }
 
@@ -147,6 +152,13 @@ impl<D: Snapshots> RowExport<D> {
         self.encoder.set_jobs(self.jobs);
         self.encoder.set_batch_rows_max(self.batch_rows_max);
         Ok(self)
+    }
+
+    /// Sets which sources have records that were no lines, and so have no offsets.
+    #[must_use]
+    pub fn without_lines(mut self, lacks_lines: impl Fn(u32) -> bool + Send + 'static) -> Self {
+        self.lacks_lines = Box::new(lacks_lines);
+        self
     }
 
     /// Sets the number of threads, at most 4. The bytes do not depend on it.
@@ -183,7 +195,8 @@ impl<D: Snapshots> RowExport<D> {
                     self.write_text(format, &values, &mut part);
                 }
                 Encoder::Table(table) => {
-                    write_table(table, &mut self.cursor, &self.file, &values);
+                    let source = RowSource { name: &self.file, has_lines: self.has_lines };
+                    write_table(table, &mut self.cursor, source, &values);
                 }
             }
             drop(values);
@@ -199,6 +212,7 @@ impl<D: Snapshots> RowExport<D> {
                 return Ok((!part.is_empty()).then_some(part));
             };
             self.file = (self.name_of)(source);
+            self.has_lines = !(self.lacks_lines)(source);
         }
         Ok(Some(part))
     }
@@ -217,7 +231,8 @@ impl<D: Snapshots> RowExport<D> {
         let writer = || TextWriter::new(format, schema(), values, zone.clone());
         let writers = self.writers.get(self.cursor.epoch(), self.jobs, writer);
         while part.len() < PART_BYTES && !self.cursor.rows().is_empty() {
-            let group = GroupText { cursor: &self.cursor, file: &self.file, values };
+            let source = RowSource { name: &self.file, has_lines: self.has_lines };
+            let group = GroupText { cursor: &self.cursor, source, values };
             let runs: Vec<_> = group.cursor.rows().chunks(TEXT_ROWS_MAX).take(self.jobs).collect();
             let work = writers.iter_mut().zip(&runs);
             let texts = on_threads(work, |(writer, run)| group.write(writer, run));
@@ -268,7 +283,7 @@ fn columns_of<D: Snapshots>(
 /// The data that a thread needs to write rows of a group.
 struct GroupText<'a> {
     cursor: &'a RowCursor,
-    file: &'a str,
+    source: RowSource<'a>,
     values: &'a Values,
 }
 
@@ -278,7 +293,7 @@ impl GroupText<'_> {
     fn write(&self, writer: &mut TextWriter, rows: &[GroupRow]) -> (Vec<u8>, usize) {
         let segments = self.cursor.segments().iter();
         let mut segments: Vec<_> =
-            segments.map(|it| writer.rows(self.file, it, self.values)).collect();
+            segments.map(|it| writer.rows(self.source, it, self.values)).collect();
         let mut text = Vec::with_capacity(PART_BYTES);
         let mut written = 0;
         // Nearly always, all rows belong to one segment.
@@ -303,7 +318,12 @@ impl GroupText<'_> {
 
 /// Adds rows of the group until the batch is full. Consecutive rows of one segment are added
 /// together.
-fn write_table(table: &mut TableEncoder, cursor: &mut RowCursor, file: &str, values: &Values) {
+fn write_table(
+    table: &mut TableEncoder,
+    cursor: &mut RowCursor,
+    source: RowSource<'_>,
+    values: &Values,
+) {
     while !table.batch().is_full()
         && let Some((index, _)) = cursor.rows().first()
     {
@@ -313,7 +333,7 @@ fn write_table(table: &mut TableEncoder, cursor: &mut RowCursor, file: &str, val
         let run: Vec<&GroupRow> = of_segment.take(rows_max).collect();
         let new = run.iter().filter(|row| cursor.is_new(***row));
         let rows = new.map(|(_, row)| *row as u32).collect();
-        table.push(Rows { file, segment, values }, &Selection::Rows(rows));
+        table.push(Rows { source, segment, values }, &Selection::Rows(rows));
         let passed = run.len();
         cursor.pass(passed);
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use weir_core::{
     CompiledFilter, Filter, Format, RecordFields, Segment, Selection, Snapshots, Values, Zone,
 };
-use weir_export::{TableSchema, TextFormat, TextWriter};
+use weir_export::{RowSource, TableSchema, TextFormat, TextWriter};
 use weir_view::RecordKind;
 
 use super::columns::{ExportColumns, LateFields};
@@ -32,6 +32,7 @@ pub struct SegmentExport {
     columns: ExportColumns,
     encoder: Encoder,
     name_of: Box<dyn Fn(u32) -> String + Send>,
+    lacks_lines: Box<dyn Fn(u32) -> bool + Send>,
     filter: Option<SelectedRows>,
     /// The number of segments that are written at the same time.
     jobs: usize,
@@ -45,8 +46,18 @@ pub struct SegmentExport {
     late_fields: BTreeSet<String>,
 }
 
-/// A segment with the name of its source.
-type NamedSegment<'a> = (String, &'a Segment);
+/// A segment with the name of its source, and whether its records were lines.
+struct NamedSegment<'a> {
+    file: String,
+    has_lines: bool,
+    segment: &'a Segment,
+}
+
+impl NamedSegment<'_> {
+    fn source(&self) -> RowSource<'_> {
+        RowSource { name: &self.file, has_lines: self.has_lines }
+    }
+}
 
 /// The record counts of an export.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -83,6 +94,7 @@ impl SegmentExport {
             columns,
             encoder,
             name_of: Box::new(name_of),
+            lacks_lines: Box::new(|_| false),
             filter: None,
             jobs: 1,
             writers: TextWriters::default(),
@@ -92,6 +104,13 @@ impl SegmentExport {
             counts: ExportCounts::default(),
             late_fields: BTreeSet::new(),
         })
+    }
+
+    /// Sets which sources have records that were no lines, and so have no offsets.
+    #[must_use]
+    pub fn without_lines(mut self, lacks_lines: impl Fn(u32) -> bool + Send + 'static) -> Self {
+        self.lacks_lines = Box::new(lacks_lines);
+        self
     }
 
     /// Sets the number of threads. The bytes do not depend on it.
@@ -139,8 +158,12 @@ impl SegmentExport {
             segments.iter().map(Arc::as_ref).partition(|it| it.kind() == self.kind.into());
         self.counts.other_kinds += others.iter().map(|it| it.rows() as u64).sum::<u64>();
         // The names are read before the values are locked.
-        let named = of_kind.into_iter().map(|it| ((self.name_of)(it.source()), it));
-        let named: Vec<NamedSegment> = named.collect();
+        let named = of_kind.into_iter().map(|segment| NamedSegment {
+            file: (self.name_of)(segment.source()),
+            has_lines: !(self.lacks_lines)(segment.source()),
+            segment,
+        });
+        let named: Vec<NamedSegment<'_>> = named.collect();
         for some in named.chunks(self.jobs) {
             match self.encoder {
                 Encoder::Text(format) => self.push_text(some, format, formats, &data.values())?,
@@ -160,7 +183,7 @@ impl SegmentExport {
     ) -> Result<(), ExportError> {
         let filter = SelectedRows::refresh(&mut self.filter, &self.query, values)?;
         if self.columns.late_fields == LateFields::Missing {
-            for (_, segment) in segments {
+            for NamedSegment { segment, .. } in segments {
                 let late = self.columns.schema.late_fields(segment, values);
                 self.late_fields.extend(late.map(|(_, name)| name.to_owned()));
             }
@@ -176,10 +199,11 @@ impl SegmentExport {
         let writers = self.writers.get(formats.len() as u64, segments.len(), writer);
         let spare = self.waiting.spare(segments.len());
         let work = writers.iter_mut().zip(spare).zip(segments);
-        let texts = on_threads(work, |((writer, spare), (file, segment))| {
-            spare.refill(writer, (file, segment), &filter.select(segment), values)
+        let texts = on_threads(work, |((writer, spare), named)| {
+            let rows = filter.select(named.segment);
+            spare.refill(writer, (named.source(), named.segment), &rows, values)
         });
-        for (text, (_, segment)) in texts.into_iter().zip(segments) {
+        for (text, NamedSegment { segment, .. }) in texts.into_iter().zip(segments) {
             self.counts.records += text.rows();
             self.counts.unknown_values += text.unknown_rows;
             self.waiting.push(text, segment, &mut self.output);
@@ -191,9 +215,10 @@ impl SegmentExport {
     /// lines of the segment lie between lines of the batch.
     fn push_rows<D: Snapshots>(
         &mut self,
-        (file, segment): &NamedSegment<'_>,
+        named: &NamedSegment<'_>,
         data: &D,
     ) -> Result<(), ExportError> {
+        let (source, segment) = (named.source(), named.segment);
         let overlaps = |encoder: &Encoder| matches!(encoder, Encoder::Table(it) if it.batch().overlaps(segment));
         if self.encoder.is_full() && !overlaps(&self.encoder) {
             self.output.extend(self.encoder.encode()?);
@@ -203,7 +228,7 @@ impl SegmentExport {
         let selection = filter.select(segment);
         self.counts.records += selection.len() as u64;
         if let Encoder::Table(table) = &mut self.encoder {
-            table.push(Rows { file, segment, values: &values }, &selection);
+            table.push(Rows { source, segment, values: &values }, &selection);
         }
         Ok(())
     }

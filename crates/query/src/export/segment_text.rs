@@ -1,7 +1,7 @@
 //! The text of consecutive segments.
 
 use weir_core::{Segment, Selection, Values};
-use weir_export::{SegmentRows, TextWriter};
+use weir_export::{RowSource, SegmentRows, TextWriter};
 
 /// The text of some rows of a segment.
 #[derive(Debug, Default)]
@@ -25,19 +25,18 @@ pub(super) struct WaitingTexts {
 }
 
 impl SegmentText {
-    /// Overwrites the text with that of some rows of a segment, and reuses the memory. `file` is
-    /// the name of the segment's source.
+    /// Overwrites the text with that of some rows of a segment, and reuses the memory.
     pub(super) fn refill(
         mut self,
         writer: &mut TextWriter,
-        (file, segment): (&str, &Segment),
+        (source, segment): (RowSource<'_>, &Segment),
         rows: &Selection,
         values: &Values,
     ) -> Self {
         self.text.clear();
         self.rows.clear();
         self.unknown_rows = 0;
-        let mut segment_rows = writer.rows(file, segment, values);
+        let mut segment_rows = writer.rows(source, segment, values);
         for_each_run(rows, |run| {
             segment_rows.look_up(run.iter().copied());
             for (index, row) in run.iter().enumerate() {

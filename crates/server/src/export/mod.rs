@@ -9,7 +9,7 @@ mod line_export;
 mod sending;
 mod tag;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -189,6 +189,12 @@ impl Export {
                 (export.data.clone(), export.query.clone(), export.session.jobs());
             let snapshot = &export.snapshot;
             let rows = RowExport::new_until(data, snapshot, query, format, name_of, stop)?;
+            let is_packed = |source: &SourceSnapshot| {
+                source.format.as_deref().is_some_and(weir_core::Format::is_packed)
+            };
+            let sources = export.snapshot.sources.iter().filter(|source| is_packed(source));
+            let without_lines: HashSet<u32> = sources.map(|source| source.number).collect();
+            let rows = rows.without_lines(move |number| without_lines.contains(&number));
             let rows = match &export.columns[..] {
                 [] => rows,
                 columns => rows.with_columns(columns)?,
