@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use weir_core::{
-    Aggregates, DerivedField, DerivedFrom, DerivedValues, Field, ListedColumns, STATUS_CLASS,
-    Snapshots, TimeSpans, Values,
+    Aggregates, DerivedField, DerivedFrom, DerivedValues, Field, Format, ListedColumns,
+    STATUS_CLASS, Snapshots, TimeSpans, Values,
 };
 use weir_sync::Lock;
 use weir_view::{FieldList, main_kind};
@@ -14,7 +14,7 @@ use crate::count_rows::count;
 use crate::extents::Extents;
 use crate::group::{GroupPart, group_rows};
 use crate::over_time::{RowKey, over_time};
-use crate::question::{GroupQuestion, ParsedQuery, QueryError};
+use crate::question::{GroupQuestion, ParsedQuery, QueryError, missing_field};
 use crate::snapshot_work::{SnapshotWork, Unanswered, over_snapshot};
 use crate::tallies::FieldValues;
 
@@ -113,7 +113,7 @@ fn list_at<D: Snapshots>(
         Some((list, ids, listed_column(name, values)))
     })?;
     let (mut list, ids, column) =
-        listed.ok_or_else(|| Unanswered::Refused(QueryError::Stack(name.to_owned())))?;
+        listed.ok_or_else(|| Unanswered::Refused(no_such_field(name, &work.snapshot.formats)))?;
     if let Some(spans) = &part.spans {
         let key = match (&derived, column) {
             (Some(derived), _) => RowKey::Derived(derived),
@@ -123,6 +123,18 @@ fn list_at<D: Snapshots>(
         list.over_time = over_time(work, &counted, key, &ids, spans)?;
     }
     Ok(list)
+}
+
+/// Returns the error about a field that the data does not have.
+fn no_such_field(name: &str, formats: &[Arc<Format>]) -> QueryError {
+    match name {
+        "source" => QueryError::MissingField(
+            "`source` has no list here, because each source has a number of its own; `weir report --group \
+             source` counts by it"
+                .to_owned(),
+        ),
+        _ => QueryError::MissingField(missing_field(name, formats.iter().map(Arc::as_ref))),
+    }
 }
 
 /// Returns what is counted for a list.

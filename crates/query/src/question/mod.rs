@@ -24,4 +24,5 @@ pub use moment::{Moment, Now};
 pub use parsed_query::{ParsedQuery, PeriodBounds};
 pub use query_error::{InvalidCondition, QueryError};
 pub use written_query::WrittenQuery;
+pub(crate) use written_query::missing_field;
 pub use zone::{UnknownZone, find_zone, log_zone};

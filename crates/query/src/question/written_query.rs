@@ -69,6 +69,7 @@ impl WrittenQuery {
             top: query.top as usize,
             stack: query.stack.clone(),
             buckets_max: (query.buckets as usize).clamp(2, BUCKETS_MAX),
+            step_s: None,
             group: GroupQuestion::parse(query)?,
             overlay: query.overlay,
             overlay_ahead_s: query.overlay_ahead_s,
@@ -275,7 +276,7 @@ fn joined(conditions: impl IntoIterator<Item = Condition>) -> Vec<Condition> {
 }
 
 /// Returns the message about a field that no format has.
-fn missing_field<'a>(name: &str, formats: impl Iterator<Item = &'a Format>) -> String {
+pub(crate) fn missing_field<'a>(name: &str, formats: impl Iterator<Item = &'a Format>) -> String {
     let mut names: Vec<String> = Vec::new();
     for (name, _) in formats.flat_map(Format::accessors) {
         if !names.contains(&name) {

@@ -242,3 +242,19 @@ fn measures_over_time_are_those_of_each_span() {
         }
     }
 }
+
+#[test]
+fn a_list_of_a_field_that_the_log_lacks_is_refused_as_such() {
+    let data = data(&[], None);
+    for (field, expected) in [
+        ("pathh", "the log has no field `pathh`; did you mean `path`?"),
+        ("source", "`source` has no list here"),
+    ] {
+        let known = KnownDerived::default();
+        let query = parsed(&query(field, &[], None));
+        let part = ListPart::default();
+        let refused = field_list(&data, &query, &part, &known, 1, &AtomicBool::new(false));
+        let message = refused.expect_err(field).to_string();
+        assert!(message.starts_with(expected), "{message}");
+    }
+}

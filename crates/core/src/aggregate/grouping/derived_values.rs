@@ -11,8 +11,9 @@ use crate::derived::{DerivedField, DerivedInputs};
 use crate::value::Timestamp;
 use crate::values::{DecidedIds, DerivedFrom, Dictionary, Values};
 
-/// The most steps of the time that are remembered. Times in others have the remainder.
-const STEPS_MAX: usize = 1 << 20;
+/// The memory of a remembered step of the time, in bytes, in a table that has just grown: half of its
+/// places are free, and one in eight always is.
+const STEP_BYTES: usize = (size_of::<((i64, i32), u32)>() + 1) * 2 * 8 / 7;
 
 /// The values of a derived field, and the id of each by what it is derived from.
 ///
@@ -35,21 +36,22 @@ const STEPS_MAX: usize = 1 << 20;
 pub struct DerivedValues {
     field: DerivedField,
     dictionary: Dictionary,
-    /// The limit of the dictionary, in bytes.
+    /// The limit of the dictionary, and that of the steps, in bytes.
     bytes_max: usize,
     from: DerivedFrom,
     /// The ids by the ids of the column.
     by_id: Vec<u32>,
     decided: DecidedIds,
-    /// The ids by the step of the time, and the offset from UTC.
+    /// The ids by the step of the time, and the offset from UTC. Times of further steps are derived one
+    /// by one.
     by_step: HashMap<(i64, i32), u32>,
-    /// Whether there was no room for a value or for a step.
+    /// Whether there was no room for a value.
     is_full: bool,
 }
 
 impl DerivedValues {
     /// A field that is derived from this, and no values. Values that take more than `bytes_max` bytes
-    /// together become the remainder.
+    /// together become the remainder. Up to as many bytes are taken to remember the steps of times.
     pub fn new(field: DerivedField, from: DerivedFrom, bytes_max: usize) -> Self {
         Self {
             field,
@@ -141,12 +143,10 @@ impl DerivedValues {
         if self.by_step.contains_key(&key) {
             return;
         }
-        if self.by_step.len() == STEPS_MAX {
-            self.is_full = true;
-            return;
-        }
         let id = self.id_of(&DerivedInputs::default().at(self.field.rounded(time)));
-        self.by_step.insert(key, id);
+        if self.by_step.len() < self.bytes_max / STEP_BYTES {
+            self.by_step.insert(key, id);
+        }
     }
 
     fn id_of(&mut self, inputs: &DerivedInputs<'_>) -> u32 {
@@ -161,6 +161,16 @@ impl DerivedValues {
                 REMAINDER
             }
             None => self.dictionary.intern(&value),
+        }
+    }
+
+    /// Returns the id of a time that was learnt, whose step is not remembered.
+    fn learnt_id(&self, time: Timestamp) -> u32 {
+        let mut value = Vec::new();
+        match self.field.derive(&DerivedInputs::default().at(self.field.rounded(time)), &mut value)
+        {
+            true => self.dictionary.find(&value).unwrap_or(REMAINDER),
+            false => ABSENT,
         }
     }
 
@@ -186,10 +196,50 @@ impl DerivedValues {
             let key = self.field.time_key(time);
             let id = match last {
                 Some((last, id)) if last == key => id,
-                _ => self.by_step.get(&key).copied().unwrap_or(REMAINDER),
+                _ => self.by_step.get(&key).copied().unwrap_or_else(|| self.learnt_id(time)),
             };
             last = Some((key, id));
             ids.push(id);
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{DerivedFrom, DerivedValues};
+    use crate::column::Selection;
+    use crate::value::{Timestamp, format_rfc3339};
+    use crate::{Block, BlockLimits, BlockReader, Format, Values, derived_field};
+
+    /// Times in 20,000 different hours, in no order.
+    fn hours() -> Vec<i64> {
+        (0..20_000).map(|number| 400_000 + number * 7_919 % 20_000).collect()
+    }
+
+    #[test]
+    fn more_steps_than_are_remembered_have_their_values_too() {
+        let stamp = |hour: &i64| {
+            format_rfc3339(Timestamp { unix_ns: hour * 3_600_000_000_000, offset_s: 0 })
+        };
+        let lines: String = hours().iter().map(|hour| format!("[{}]\n", stamp(hour))).collect();
+        let format = Arc::new(Format::parse("[$time_iso8601]").expect("a format"));
+        let mut values = Values::new(1 << 20);
+        let mut reader = BlockReader::new(format, BlockLimits::default(), &mut values);
+        let segment = reader.read_segment(&Block::new(lines.into_bytes()), 0, &mut values);
+        let field = derived_field("hour", None).expect("valid").expect("it exists");
+        let bytes_max = 16 << 10;
+        let mut derived = DerivedValues::new(field, DerivedFrom::Time, bytes_max);
+        derived.learn_times(&segment);
+        assert!(derived.by_step.capacity() * 25 <= bytes_max, "{}", derived.by_step.capacity());
+        assert!(derived.by_step.len() > 100 && !derived.is_estimated());
+        let mut ids = Vec::new();
+        derived.ids_of(&segment, &Selection::All(segment.rows()), &mut ids);
+        assert_eq!(ids.len(), 20_000);
+        for (id, hour) in ids.iter().zip(hours()) {
+            let expected = format!("{:02}", hour % 24);
+            assert_eq!(derived.dictionary().value(*id), Some(expected.as_bytes()));
+        }
     }
 }
