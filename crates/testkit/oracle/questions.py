@@ -275,10 +275,34 @@ def referring(output, logs):
     return counted(output, "referer_host"), count(logs.access, host)
 
 
-def browsers(output, logs):
+def family(request):
     names = {"Firefox/145": "Firefox", "Chrome/142": "Chrome", "Googlebot": "Googlebot", "GPTBot": "GPTBot"}
-    return (counted(output, "agent_family"),
-            count(logs.timed, lambda it: next(name for sign, name in names.items() if sign in it.agent)))
+    return next(name for sign, name in names.items() if sign in request.agent)
+
+
+def browsers(output, logs):
+    return counted(output, "agent_family"), count(logs.timed, family)
+
+
+def visitors_of_families(output, logs):
+    wanted = {}
+    for name, group in by_key(logs.timed, family).items():
+        # All requests are of one day.
+        visitors = by_key(group, lambda it: (it.client, it.agent)).values()
+        seconds = [sorted(it.second for it in own) for own in visitors]
+        pauses = sum(b - a >= 1_800 for own in seconds for a, b in zip(own, own[1:]))
+        wanted[name] = (len(visitors), len(visitors) + pauses, len(group))
+    found = {row["agent_family"]: tuple(int(row[name]) for name in ("visitors", "visits", "requests"))
+             for row in rows(output)}
+    return (found, in_order([it[0] for it in found.values()])), (wanted, True)
+
+
+def busiest_minute(output, logs):
+    report = json.loads(output)
+    zone = datetime.strptime(report["time"]["zone"].replace("UTC", "+00:00"), "%z").tzinfo
+    minutes = count(logs.access, lambda it: it.time.astimezone(zone).strftime("%Y-%m-%d %H:%M"))
+    [row] = report["group"]["rows"]
+    return (row["count"], minutes.get(row["value"])), (max(minutes.values()),) * 2
 
 
 QUESTIONS = {
@@ -307,6 +331,8 @@ QUESTIONS = {
     "Who is in the last 1,000 lines?": last_lines,
     "Which sites send people?": referring,
     "Which browsers do they have?": browsers,
+    "Which of them have the most visitors?": visitors_of_families,
+    "Which minute was the busiest?": busiest_minute,
 }
 
 

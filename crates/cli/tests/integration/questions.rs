@@ -96,7 +96,7 @@ fn each_question_of_the_first_day_takes_one_command() {
         let job = json!({"question": question, "folder": text(&folder.path("")), "output": run.stdout});
         jobs.push(command, job);
     }
-    assert_eq!(asked, 26);
+    assert_eq!(asked, 28);
     for (command, result) in jobs.run() {
         assert_eq!(result["differences"], json!([]), "{command}");
     }
