@@ -7,9 +7,11 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, Args, Command};
 use clap_complete::Shell;
 use weir_core::{Field, STATUS_CLASS, format_notes};
+use weir_view::Measure;
 
 use crate::options::known_names;
 use crate::outcome::{Exit, Failure, print};
+use crate::report::step_names;
 
 /// Print a script with which a shell completes weir's commands, options and values
 #[derive(Debug, Args)]
@@ -55,6 +57,8 @@ fn with_values(argument: Arg) -> Arg {
         "field" | "conditions" => fields(true),
         "format" => format_notes().iter().map(|notes| notes.name.to_owned()).collect(),
         "tz" => zones(),
+        "step" => step_names().map(str::to_owned).collect(),
+        "sort" | "measure" => measures(),
         "active" => ["passive", "once", "unlimited"].map(str::to_owned).to_vec(),
         "framing" => ["newline", "octets", "auto"].map(str::to_owned).to_vec(),
         _ => return argument,
@@ -81,6 +85,12 @@ fn derived_fields() -> impl Iterator<Item = String> {
         name => Some(name),
     };
     known_names().filter_map(chosen).map(str::to_owned)
+}
+
+/// The measures of groups, with the percentiles that people look at most often.
+fn measures() -> Vec<String> {
+    let statistics = ["mean", "sum", "max", "p50", "p95", "p99"];
+    Measure::words().chain(statistics).map(str::to_owned).collect()
 }
 
 /// The names of the time zones.

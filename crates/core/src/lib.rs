@@ -99,7 +99,7 @@ pub use aggregate::{
     GroupTable, GroupVisitors, GroupedNumber, Grouping, Histogram, ListedColumns, Moment,
     NumberSum, PartialAggregates, Quantiles, Question, REQUEST_METHODS, Recount, RequestCounter,
     RequestCounts, RowGroups, Stack, StatusClasses, Tally, TimeSpans, TopList, Totals,
-    VisitorCounter, VisitorCounts, Visitors,
+    VisitorCounter, VisitorCounts, Visitors, histogram_steps_s,
 };
 pub use block::{Block, BlockCutter, BlockLimits, leading_nuls};
 pub use column::{

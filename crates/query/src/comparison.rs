@@ -29,6 +29,15 @@ pub(crate) fn comparison(
     }
 }
 
+/// Returns how much the share of a value of all records has changed from one period to the other, in units
+/// that are the same for all values. If one of the periods has no records, the number of records is the
+/// change.
+pub(crate) fn share_change(counts: [u64; 2], totals: [u64; 2]) -> u128 {
+    let [count, other] = counts.map(u128::from);
+    let [total, other_total] = totals.map(|total| u128::from(total.max(1)));
+    (count * other_total).abs_diff(other * total)
+}
+
 /// Returns the changes of a field's values, with up to `top` rows of each kind. Returns `None` if
 /// neither answer has a value of the field.
 fn changes(
@@ -60,7 +69,8 @@ fn changes(
     if changed.is_empty() && new.is_empty() && gone.is_empty() {
         return None;
     }
-    let change = |id: usize| now[id].count.abs_diff(before[id].count);
+    let totals = answers.map(|answer| answer.totals().records);
+    let change = |id: usize| share_change([now[id].count, before[id].count], totals);
     let rows = |ids: Vec<usize>| {
         let (shown, _) = first_by(ids, top, |id| (Reverse(change(id)), names.value(id)));
         let tally = |id: usize| PeriodTally::new(now[id], Some(before[id]));
@@ -76,4 +86,19 @@ fn changes(
         gone_values: gone.len() as u64,
         gone: rows(gone),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share_change;
+
+    #[test]
+    fn a_value_that_grows_with_all_others_has_not_changed() {
+        assert_eq!(share_change([20, 10], [200, 100]), 0);
+        // From a tenth to a twentieth, and from none to a twentieth.
+        assert_eq!(share_change([10, 10], [200, 100]), share_change([10, 0], [200, 100]));
+        assert!(share_change([50, 10], [200, 100]) > share_change([30, 10], [200, 100]));
+        assert!(share_change([7, 0], [7, 0]) > share_change([6, 0], [7, 0]));
+        assert_eq!(share_change([u64::MAX, 0], [u64::MAX, u64::MAX]), u128::from(u64::MAX).pow(2));
+    }
 }

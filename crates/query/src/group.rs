@@ -1,9 +1,10 @@
 //! Groups records by the values of fields.
 
 use std::cmp::{Ordering, Reverse};
+use std::iter;
 
 use weir_core::{DerivedValues, Evaluation, Values};
-use weir_view::{Group, GroupRest, Measure, PeriodTally, Tally};
+use weir_view::{Group, GroupRest, GroupRow, Measure, PeriodTally, Tally};
 
 use crate::group_values::GroupValues;
 use crate::measures::{Measures, Rank};
@@ -33,7 +34,7 @@ pub(crate) fn group_rows(
     part: GroupPart<'_>,
 ) -> Option<Group> {
     let groups = GroupValues::of(question, values, (now, before), part.derived)?;
-    let measures = Measures::of(now);
+    let (measures, measures_before) = (Measures::of(now), before.map(Measures::of));
     let search = part.search.to_lowercase();
     let is_found = |number: &usize| search.is_empty() || groups.contains(*number, &search);
     let (numbers, few) = groups
@@ -43,7 +44,12 @@ pub(crate) fn group_rows(
         .partition(|number| groups.now[*number].count >= question.min);
     let count = question.rows_max.unwrap_or(part.count);
     let top = part.from.saturating_add(count);
-    let (mut shown, mut others) = first_by_measure(&groups, &measures, question, numbers, top);
+    let order = match &measures_before {
+        Some(before) if question.orders_rates() => Order::Rates(&measures, before),
+        Some(_) if question.orders_changes() => Order::Changes,
+        _ => Order::Measure(&measures),
+    };
+    let (mut shown, mut others) = first_of(&groups, order, question, numbers, top);
     let skipped = part.from.min(shown.len());
     others.extend(shown.drain(..skipped));
     if question.in_own_order > 0 {
@@ -51,20 +57,28 @@ pub(crate) fn group_rows(
     }
     others.extend::<Vec<usize>>(few);
     let columns = question.shown();
-    let shown_measures = measures.shown(&columns, &groups, &shown);
-    let rows = shown.iter().zip(shown_measures).map(|(number, measures)| {
-        let mut row = groups.row(*number);
-        row.measures = measures;
-        row
-    });
+    let mut rows: Vec<GroupRow> = shown.iter().map(|number| groups.row(*number)).collect();
+    let shown_measures = measures.shown(&columns, &groups.counted(&shown));
+    rows.iter_mut().zip(shown_measures).for_each(|(row, measures)| row.measures = measures);
+    if let (Some(before), Some(counted)) = (&measures_before, groups.counted_before(&shown)) {
+        let shown_measures = before.shown(&columns, &counted);
+        rows.iter_mut()
+            .zip(shown_measures)
+            .for_each(|(row, measures)| row.previous_measures = measures);
+    }
     let sum_of = |tallies: &[Tally]| sum(others.iter().map(|number| &tallies[*number]));
     let (field, further_fields) = question.fields.split_first()?;
-    let estimated = columns.iter().filter(|measure| measures.is_estimated(**measure));
+    let answers: Vec<&Measures<'_>> = iter::once(&measures).chain(&measures_before).collect();
+    let named = |is_so: &dyn Fn(&Measures<'_>, Measure) -> bool| -> Vec<String> {
+        let is_so = |measure: &&Measure| answers.iter().any(|answer| is_so(answer, **measure));
+        columns.iter().filter(is_so).map(Measure::to_string).collect()
+    };
     Some(Group {
         field: field.clone(),
         further_fields: further_fields.to_vec(),
-        rows: rows.collect(),
-        estimated: estimated.map(Measure::to_string).collect(),
+        rows,
+        estimated: named(&|answer, measure| answer.is_estimated(measure)),
+        lower_bounds: named(&|answer, measure| answer.is_lower_bound(measure)),
         measures: match columns == Measure::SHOWN {
             true => Vec::new(),
             false => columns.iter().map(Measure::to_string).collect(),
@@ -78,11 +92,48 @@ pub(crate) fn group_rows(
     })
 }
 
-/// Returns the first `top` groups in descending order of a measure, then of their records, and then
-/// by value; and the others in any order.
-fn first_by_measure(
+/// What groups are ordered by.
+#[derive(Clone, Copy)]
+enum Order<'a> {
+    /// The measure of the question.
+    Measure(&'a Measures<'a>),
+    /// What is new and what is gone, and then the change of the share.
+    Changes,
+    /// The rate at which the measure has changed since the previous period, whose measures follow.
+    Rates(&'a Measures<'a>, &'a Measures<'a>),
+}
+
+impl Order<'_> {
+    /// Returns the ranks of some groups.
+    fn ranks(
+        self,
+        groups: &GroupValues<'_>,
+        question: &GroupQuestion,
+        numbers: &[usize],
+    ) -> Vec<Rank> {
+        let of_now =
+            |measures: &Measures<'_>| measures.ranks(question.sort, &groups.counted(numbers));
+        match self {
+            Self::Measure(measures) => of_now(measures),
+            Self::Changes => groups.changes(numbers),
+            Self::Rates(now, before) => {
+                let counted = groups.counted_before(numbers).unwrap_or_default();
+                let before = before.ranks(question.sort, &counted);
+                of_now(now)
+                    .into_iter()
+                    .zip(before)
+                    .map(|(now, before)| now.of_rate(before))
+                    .collect()
+            }
+        }
+    }
+}
+
+/// Returns the first `top` groups in descending order, then of their records, and then by value; and the
+/// others in any order.
+fn first_of(
     groups: &GroupValues<'_>,
-    measures: &Measures<'_>,
+    order: Order<'_>,
     question: &GroupQuestion,
     numbers: Vec<usize>,
     top: usize,
@@ -91,9 +142,11 @@ fn first_by_measure(
     let may_lead = |id: u32| {
         groups.now.get(id as usize).is_some_and(|tally| tally.count >= question.min.max(1))
     };
-    let leading = match numbers.len() > top {
-        true => measures.leading(question.sort, top, may_lead),
-        false => None,
+    let leading = match order {
+        Order::Measure(measures) if numbers.len() > top => {
+            measures.leading(question.sort, top, may_lead)
+        }
+        _ => None,
     };
     let (candidates, mut others) = match leading {
         Some(leading) => {
@@ -102,7 +155,7 @@ fn first_by_measure(
             (leading, numbers.into_iter().filter(|number| !leads[*number]).collect())
         }
         None => {
-            let ranks = measures.ranks(question.sort, groups, &numbers);
+            let ranks = order.ranks(groups, question, &numbers);
             (numbers.into_iter().zip(ranks).collect(), Vec::new())
         }
     };

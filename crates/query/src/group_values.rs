@@ -3,11 +3,13 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use weir_core::{DerivedValues, Evaluation, GroupTable, REMAINDER, Values};
+use weir_core::{ABSENT, DerivedValues, Evaluation, GroupTable, REMAINDER, Values};
 use weir_view::{GroupRow, PeriodTally, RowValue, Tally};
 
+use crate::comparison::share_change;
+use crate::measures::Rank;
 use crate::question::GroupQuestion;
-use crate::tallies::{FieldValues, hidden_max};
+use crate::tallies::{FieldValues, hidden_max, sum};
 
 /// The groups of an answer by number, and their records, bytes and errors.
 pub(crate) struct GroupValues<'a> {
@@ -17,6 +19,8 @@ pub(crate) struct GroupValues<'a> {
     pub(crate) now: Vec<Tally>,
     /// `None` if nothing is compared.
     pub(crate) before: Option<Vec<Tally>>,
+    /// The numbers of the groups in the answer about the previous period; empty if they are the same.
+    numbers_before: Vec<u32>,
     /// The number of records that may be missing in all groups together.
     hidden: u64,
 }
@@ -56,7 +60,8 @@ impl<'a> GroupValues<'a> {
             hidden = hidden.saturating_add(hidden_max(answer, &tallies, values));
             tallies
         });
-        Self { names: vec![field], combinations: None, now, before, hidden }
+        let (names, numbers_before) = (vec![field], Vec::new());
+        Self { names, combinations: None, now, before, numbers_before, hidden }
     }
 
     fn of_combinations(
@@ -68,14 +73,16 @@ impl<'a> GroupValues<'a> {
         let is_estimated = [Some(now), before].into_iter().flatten();
         let is_estimated =
             is_estimated.into_iter().any(|answer| answer.is_filter_estimated(values));
-        let mut table = Cow::Borrowed(now.group_table()?);
+        let (mut table, mut numbers_before) = (Cow::Borrowed(now.group_table()?), Vec::new());
         let before = match before {
             None => None,
             Some(before) => {
                 let before = before.group_table()?;
                 let numbers = table.to_mut().adopt_keys(before)?;
                 let mut tallies = vec![Tally::default(); table.groups()];
-                for (number, tally) in numbers.into_iter().zip(before.tallies()) {
+                numbers_before = vec![ABSENT; table.groups()];
+                for ((other, number), tally) in (0..).zip(numbers).zip(before.tallies()) {
+                    numbers_before[number as usize] = other;
                     let own = &mut tallies[number as usize];
                     own.count += tally.count;
                     own.bytes_sent = own.bytes_sent.saturating_add(tally.bytes_sent);
@@ -91,12 +98,28 @@ impl<'a> GroupValues<'a> {
             true => u64::MAX,
             false => left_out(&now) + before.as_ref().map_or(0, left_out),
         };
-        Some(Self { names, combinations: Some(table), now, before, hidden })
+        Some(Self { names, combinations: Some(table), now, before, numbers_before, hidden })
     }
 
     /// Returns the numbers of the groups with a record.
     pub(crate) fn numbers(&self) -> Vec<usize> {
         (0..self.now.len()).filter(|number| self.count(*number) > 0).collect()
+    }
+
+    /// Returns some groups as the answer counts them: by their numbers in it, with their records.
+    pub(crate) fn counted(&self, numbers: &[usize]) -> Vec<(u32, Tally)> {
+        numbers.iter().map(|number| (*number as u32, self.now[*number])).collect()
+    }
+
+    /// Returns some groups as the answer about the previous period counts them; `None` if nothing is
+    /// compared. No record has the number of a group that this answer lacks.
+    pub(crate) fn counted_before(&self, numbers: &[usize]) -> Option<Vec<(u32, Tally)>> {
+        let before = self.before.as_ref()?;
+        let counted = |number: &usize| {
+            let own = self.numbers_before.get(*number).copied().unwrap_or(*number as u32);
+            (own, before[*number])
+        };
+        Some(numbers.iter().map(counted).collect())
     }
 
     /// Returns the number of records of a group in both periods.
@@ -106,6 +129,27 @@ impl<'a> GroupValues<'a> {
 
     pub(crate) fn count_before(&self, number: usize) -> u64 {
         self.before.as_ref().map_or(0, |before| before[number].count)
+    }
+
+    /// Returns the ranks of some groups by their change from the previous period: new values and those that
+    /// are gone first, then the largest changes of share.
+    pub(crate) fn changes(&self, numbers: &[usize]) -> Vec<Rank> {
+        let totals = [Some(&self.now), self.before.as_ref()];
+        let totals = totals.map(|tallies| tallies.map_or(0, |tallies| sum(tallies).count));
+        let rank = |number: &usize| {
+            let counts = [self.now[*number].count, self.count_before(*number)];
+            let is_new_or_gone = counts.contains(&0) && self.uncounted_max_of(*number) == 0;
+            Rank::of_change(is_new_or_gone, share_change(counts, totals))
+        };
+        numbers.iter().map(rank).collect()
+    }
+
+    /// Returns how many records of a group may be counted elsewhere.
+    fn uncounted_max_of(&self, number: usize) -> u64 {
+        match self.combinations {
+            Some(_) => self.uncounted_max(&self.path(number)),
+            None => self.names[0].uncounted_max(number, self.hidden),
+        }
     }
 
     /// Returns the sums of a group.

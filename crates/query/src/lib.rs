@@ -91,4 +91,4 @@ pub use rules::{RuleAnswer, RuleOptions, RuleQueryError, replay_rule, replay_rul
 pub use selection::count_selection;
 pub use source_lines::{LineReplay, NoLines, SelectedLines, SourceLines, SourceLinesError};
 pub use suggested_setting::{KeyClient, SuggestedSetting, suggested_setting, suspects};
-pub use visitors::visitors;
+pub use visitors::{visitors, visitors_answer};

@@ -6,8 +6,6 @@ use std::collections::BTreeMap;
 use weir_core::{Evaluation, GroupTable, GroupVisitors, Timestamp, Zone, format_rfc3339};
 use weir_view::{Measure, MeasureValue, Statistic, Tally};
 
-use crate::group_values::GroupValues;
-
 /// The measures of the groups of an answer.
 pub(crate) struct Measures<'a> {
     table: Option<Cow<'a, GroupTable>>,
@@ -22,6 +20,27 @@ pub(crate) struct Measures<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Rank(Option<i128>);
 
+impl Rank {
+    /// The rank by the change from one period to another, which makes values of only one of them the
+    /// first.
+    pub(crate) fn of_change(is_new_or_gone: bool, change: u128) -> Self {
+        const FIRST: u128 = 1 << 126;
+        let rank = change.min(FIRST - 1) + if is_new_or_gone { FIRST } else { 0 };
+        Self(i128::try_from(rank).ok())
+    }
+
+    /// The rank by the rate at which a measure has changed from one period to the other, up or down. A
+    /// group that lacks it in one of them is among the last.
+    pub(crate) fn of_rate(self, before: Self) -> Self {
+        let rate = self.0.zip(before.0).map(|(now, before)| {
+            let (least, most) = (now.min(before), now.max(before));
+            if least == most { 1.0 } else { most as f64 / least as f64 }
+        });
+        // Floating-point numbers that are not negative have the order of their bits.
+        Self(rate.map(|rate: f64| i128::from(rate.to_bits())))
+    }
+}
+
 impl<'a> Measures<'a> {
     pub(crate) fn of(answer: &'a Evaluation) -> Self {
         let table = answer.group_table().map(GroupTable::arranged);
@@ -31,7 +50,17 @@ impl<'a> Measures<'a> {
         Self { table, distinct, visitors, zone }
     }
 
-    /// Returns whether a measure is an estimate.
+    /// Returns whether a measure is a lower bound: it lacks records whose client or agent is not known.
+    pub(crate) fn is_lower_bound(&self, measure: Measure) -> bool {
+        let Some(table) = &self.table else { return false };
+        match measure {
+            Measure::Clients => table.lacks_distinct(),
+            Measure::Visitors | Measure::Visits => table.lacks_visitors(),
+            _ => false,
+        }
+    }
+
+    /// Returns whether a measure is estimated from a sample.
     pub(crate) fn is_estimated(&self, measure: Measure) -> bool {
         let Some(table) = &self.table else { return false };
         match measure {
@@ -41,19 +70,11 @@ impl<'a> Measures<'a> {
         }
     }
 
-    /// Returns the ranks of some groups by a measure.
-    pub(crate) fn ranks(
-        &self,
-        measure: Measure,
-        groups: &GroupValues<'_>,
-        numbers: &[usize],
-    ) -> Vec<Rank> {
-        let ids: Vec<u32> = numbers.iter().map(|number| *number as u32).collect();
+    /// Returns the ranks of some groups by a measure, given their numbers and records in the answer.
+    pub(crate) fn ranks(&self, measure: Measure, groups: &[(u32, Tally)]) -> Vec<Rank> {
+        let ids: Vec<u32> = groups.iter().map(|(id, _)| *id).collect();
         let percentiles = Percentiles::of(self.table.as_deref(), &[measure], &ids);
-        let ranked = numbers.iter().zip(ids);
-        let rank =
-            |(number, id): (&usize, u32)| self.rank(measure, groups.now[*number], id, &percentiles);
-        ranked.map(rank).collect()
+        groups.iter().map(|(id, tally)| self.rank(measure, *tally, *id, &percentiles)).collect()
     }
 
     /// Returns groups with their ranks by a measure, so that those of all other groups that may lead
@@ -99,25 +120,24 @@ impl<'a> Measures<'a> {
         Rank(number)
     }
 
-    /// Returns the shown measures of some groups that are not members of every row.
+    /// Returns the shown measures of some groups that are not members of every row, given their numbers
+    /// and records in the answer.
     pub(crate) fn shown(
         &self,
         measures: &[Measure],
-        groups: &GroupValues<'_>,
-        numbers: &[usize],
+        groups: &[(u32, Tally)],
     ) -> Vec<BTreeMap<String, Option<MeasureValue>>> {
         let further: Vec<Measure> =
             measures.iter().copied().filter(|measure| !measure.is_of_tally()).collect();
-        let ids: Vec<u32> = numbers.iter().map(|number| *number as u32).collect();
+        let ids: Vec<u32> = groups.iter().map(|(id, _)| *id).collect();
         let percentiles = Percentiles::of(self.table.as_deref(), &further, &ids);
-        let of_group = |number: &usize| {
-            let (tally, id) = (groups.now[*number], *number as u32);
+        let of_group = |(id, tally): &(u32, Tally)| {
             let value = |measure: &Measure| {
-                (measure.to_string(), self.value(*measure, tally, id, &percentiles))
+                (measure.to_string(), self.value(*measure, *tally, *id, &percentiles))
             };
             further.iter().map(value).collect()
         };
-        numbers.iter().map(of_group).collect()
+        groups.iter().map(of_group).collect()
     }
 
     fn value(
@@ -204,4 +224,20 @@ fn ratio(part: u128, whole: u64) -> Option<i128> {
 /// A percentile in tenths of a percent as a part of 1.
 fn quantile(tenths: u16) -> f64 {
     f64::from(tenths) / 1_000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Rank;
+
+    #[test]
+    fn rates_of_change_are_the_same_up_and_down() {
+        let rank = |now, before| Rank(now).of_rate(Rank(before));
+        assert_eq!(rank(Some(300), Some(100)), rank(Some(20), Some(60)));
+        assert!(rank(Some(301), Some(100)) > rank(Some(300), Some(100)));
+        assert!(rank(Some(1), Some(0)) > rank(Some(i128::MAX), Some(1)));
+        assert_eq!(rank(Some(0), Some(0)), rank(Some(7), Some(7)));
+        assert!(rank(None, Some(7)) < rank(Some(7), Some(7)));
+        assert_eq!(rank(None, Some(7)), rank(Some(7), None));
+    }
 }

@@ -124,7 +124,7 @@ fn series_at<D: Snapshots>(
         GroupValues::of_field(field, values, &counted.evaluation, None)
     })?;
     let numbers: Vec<usize> = FieldValues::numbers(spans.len()).collect();
-    let own = Measures::of(&counted.evaluation).shown(&measures, &groups, &numbers);
+    let own = Measures::of(&counted.evaluation).shown(&measures, &groups.counted(&numbers));
     let row = |(number, measures): (&usize, _)| SpanRow { tally: groups.now[*number], measures };
     let map = mapped.map(|field| duration_map(work, &counted, field, spans)).transpose()?;
     Ok(Series { spans: numbers.iter().zip(own).map(row).collect(), map })

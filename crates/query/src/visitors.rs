@@ -1,6 +1,8 @@
 //! The visitors of a query.
 
-use weir_core::{Values, Visitors};
+use std::collections::HashMap;
+
+use weir_core::{ABSENT, Field, Values, Visitors};
 
 use crate::question::{ParsedQuery, QueryError};
 
@@ -10,4 +12,20 @@ use crate::question::{ParsedQuery, QueryError};
 /// Fails if the query is not valid for these values.
 pub fn visitors(query: &ParsedQuery, values: &Values) -> Result<Visitors, QueryError> {
     Ok(Visitors::new(query.filter(values)?, query.zone.clone()))
+}
+
+/// Returns the visitors of a count, with those of robots among them. `declares` says of an agent whether it
+/// calls itself a robot, and is asked once for each.
+pub fn visitors_answer(
+    counted: &Visitors,
+    values: &Values,
+    declares: impl Fn(&[u8]) -> bool,
+) -> weir_view::Visitors {
+    let agents = values.dictionary(Field::UserAgent.column());
+    let mut known: HashMap<u32, bool> = HashMap::new();
+    let robots = counted.counts_of_agents(|agent| {
+        let read = || agent != ABSENT && agents.value(agent).is_some_and(&declares);
+        *known.entry(agent).or_insert_with(read)
+    });
+    weir_view::Visitors::new(&counted.counts(), &robots)
 }

@@ -63,6 +63,13 @@ pub struct GroupRow {
         ts(optional, as = "Option<BTreeMap<String, Option<MeasureValue>>>")
     )]
     pub measures: BTreeMap<String, Option<MeasureValue>>,
+    /// The same measures of the previous period.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(
+        feature = "typescript",
+        ts(optional, as = "Option<BTreeMap<String, Option<MeasureValue>>>")
+    )]
+    pub previous_measures: BTreeMap<String, Option<MeasureValue>>,
 }
 
 /// The sums over all values of a group without their own row.
@@ -99,11 +106,16 @@ pub struct Group {
     #[serde(default, skip_serializing_if = "is_zero")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<u64>"))]
     pub min: u64,
-    /// The measures that are estimates, because memory ran out; left out if there are none. The
-    /// numbers of records are marked in their rows.
+    /// The measures that are estimated from a sample, because memory ran out for their entries; left
+    /// out if there are none. The numbers of records are marked in their rows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<String>>"))]
     pub estimated: Vec<String>,
+    /// The measures that are lower bounds, because memory ran out for the clients or agents of some
+    /// records; left out if there are none. One that is also `estimated` estimates a lower bound.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<String>>"))]
+    pub lower_bounds: Vec<String>,
     /// The first rows, in descending order of the measure, then of the number of records, and then
     /// by value. Records without the field form a value too.
     pub rows: Vec<GroupRow>,

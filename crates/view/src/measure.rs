@@ -93,6 +93,11 @@ impl Measure {
     pub const SHOWN: [Self; 5] =
         [Self::Requests, Self::Share, Self::Bytes, Self::Errors, Self::ErrorRate];
 
+    /// Returns the measures that are words.
+    pub fn words() -> impl Iterator<Item = &'static str> {
+        WORDS.iter().map(|(name, _)| *name)
+    }
+
     /// Returns the fields that the records must have for this measure.
     pub fn fields(self) -> Vec<Field> {
         match self {

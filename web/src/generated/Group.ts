@@ -28,10 +28,15 @@ sort?: string,
  */
 min?: number, 
 /**
- * The measures that are estimates, because memory ran out; left out if there are none. The
- * numbers of records are marked in their rows.
+ * The measures that are estimated from a sample, because memory ran out for their entries; left
+ * out if there are none. The numbers of records are marked in their rows.
  */
 estimated?: Array<string>, 
+/**
+ * The measures that are lower bounds, because memory ran out for the clients or agents of some
+ * records; left out if there are none. One that is also `estimated` estimates a lower bound.
+ */
+lower_bounds?: Array<string>, 
 /**
  * The first rows, in descending order of the measure, then of the number of records, and then
  * by value. Records without the field form a value too.

@@ -16,6 +16,10 @@ further_values?: Array<RowValue>,
  */
 measures?: { [key in string]: MeasureValue | null }, 
 /**
+ * The same measures of the previous period.
+ */
+previous_measures?: { [key in string]: MeasureValue | null }, 
+/**
  * The value as logged. Bytes that are not UTF-8 are shown as U+FFFD.
  */
 value: string, 

@@ -23,6 +23,7 @@ enum Column {
     Change,
     PreviousBytesSent,
     PreviousErrors,
+    PreviousMeasure(Measure),
 }
 
 /// The measures that are compared if none are named.
@@ -45,14 +46,15 @@ impl<'a> GroupColumns<'a> {
         };
         let measures = measures.into_iter().filter(has_sum);
         let columns = measures.flat_map(|measure| {
-            let further: &[Column] = match measure {
-                _ if !is_compared => &[],
-                Measure::Requests => &[Column::PreviousCount, Column::Change],
-                Measure::Bytes => &[Column::PreviousBytesSent],
-                Measure::Errors => &[Column::PreviousErrors],
-                _ => &[],
+            let further = match measure {
+                _ if !is_compared => Vec::new(),
+                Measure::Requests => vec![Column::PreviousCount, Column::Change],
+                Measure::Bytes => vec![Column::PreviousBytesSent],
+                Measure::Errors => vec![Column::PreviousErrors],
+                Measure::Share | Measure::ErrorRate => Vec::new(),
+                measure => vec![Column::PreviousMeasure(measure)],
             };
-            std::iter::once(Column::Measure(measure)).chain(further.iter().copied())
+            std::iter::once(Column::Measure(measure)).chain(further)
         });
         Self { columns: columns.collect(), group, report }
     }
@@ -70,7 +72,11 @@ impl<'a> GroupColumns<'a> {
             title += &format!(", {field}");
         }
         if let Some(sort) = group.sort.as_ref().and_then(|name| name.parse::<Measure>().ok()) {
-            title += &format!(", largest {} first", sort.heading());
+            let change = if self.is_by_rate(sort) { "change of " } else { "" };
+            title += &format!(", largest {change}{} first", sort.heading());
+        }
+        if self.report.compare.is_some() && group.sort.is_none() && !has_own_order(&group.field) {
+            title += ", new and gone first, then the largest changes of share";
         }
         let rows = group.rows.len();
         if group.sort.is_none() && has_own_order(&group.field) && group.rest.values > 0 && rows > 1
@@ -88,14 +94,20 @@ impl<'a> GroupColumns<'a> {
         title
     }
 
+    /// Whether the rows are ordered by the rate at which this measure, that of their order, has changed.
+    fn is_by_rate(&self, sort: Measure) -> bool {
+        self.report.compare.is_some() && sort.is_duration()
+    }
+
     /// Returns the heads of the columns.
     pub(crate) fn heads(&self) -> Vec<String> {
         let head = |column: &Column| match column {
             Column::Measure(Measure::Requests) => self.report.kind.column().to_owned(),
             Column::Measure(measure) => measure.heading(),
-            Column::PreviousCount | Column::PreviousBytesSent | Column::PreviousErrors => {
-                "prev.".to_owned()
-            }
+            Column::PreviousCount
+            | Column::PreviousBytesSent
+            | Column::PreviousErrors
+            | Column::PreviousMeasure(_) => "prev.".to_owned(),
             Column::Change => "change".to_owned(),
         };
         self.columns.iter().map(head).collect()
@@ -104,7 +116,11 @@ impl<'a> GroupColumns<'a> {
     /// Formats the numbers of a row. `change` formats a difference.
     pub(crate) fn row(&self, row: &GroupRow, change: fn(i64) -> String) -> Vec<String> {
         let cells = self.columns.iter().map(|column| {
-            let cell = self.cell(*column, &row.tally, &row.measures, change);
+            let measures = match column {
+                Column::PreviousMeasure(_) => &row.previous_measures,
+                _ => &row.measures,
+            };
+            let cell = self.cell(*column, &row.tally, measures, change);
             let is_bound = row.value.uncounted_max > 0 && column.has_lower_bounds();
             if is_bound { format!("≥{cell}") } else { cell }
         });
@@ -153,9 +169,9 @@ impl<'a> GroupColumns<'a> {
             Column::Measure(Measure::Errors) => separated(now.errors),
             Column::PreviousErrors => separated(before.errors),
             Column::Measure(Measure::ErrorRate) => share(now.errors, now.count),
-            Column::Measure(measure) => {
+            Column::Measure(measure) | Column::PreviousMeasure(measure) => {
                 let name = measure.to_string();
-                let mark = if self.group.estimated.contains(&name) { "≈" } else { "" };
+                let mark = mark(self.group, &name);
                 match measures.get(&name) {
                     None => String::new(),
                     Some(None) => "–".to_owned(),
@@ -166,14 +182,35 @@ impl<'a> GroupColumns<'a> {
     }
 }
 
+/// What stands before the numbers of a measure, for which memory may have run out.
+fn mark(group: &Group, measure: &str) -> &'static str {
+    let [is_estimated, is_lower_bound] =
+        [&group.estimated, &group.lower_bounds].map(|names| names.iter().any(|it| it == measure));
+    match (is_estimated, is_lower_bound) {
+        (false, false) => "",
+        (true, false) => "≈",
+        (false, true) => "≥",
+        (true, true) => "≳",
+    }
+}
+
 impl Column {
     /// Whether the numbers of a value are lower bounds if it may lack records.
     fn has_lower_bounds(self) -> bool {
         match self {
-            Self::Change | Self::Measure(Measure::ErrorRate) => false,
+            Self::Change | Self::Measure(Measure::ErrorRate) | Self::PreviousMeasure(_) => false,
             Self::Measure(measure) => measure.is_of_tally(),
             Self::PreviousCount | Self::PreviousBytesSent | Self::PreviousErrors => true,
         }
+    }
+}
+
+/// Formats the errors of both periods, as `errors 0 → 12`. Empty if there are none.
+pub(crate) fn errors_changed(tally: &PeriodTally) -> String {
+    let [before, now] = [tally.previous(), tally.selected].map(|tally| tally.errors);
+    match (before, now) {
+        (0, 0) => String::new(),
+        _ => format!("errors {} → {}", separated(before), separated(now)),
     }
 }
 

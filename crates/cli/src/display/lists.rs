@@ -2,9 +2,14 @@
 
 use weir_view::{LIST_TITLES, RecordKind, Report};
 
+/// The titles of lists of parts of times, whose names are not those of lists.
+const TIME_TITLES: [(&str, &str); 3] =
+    [("hour", "Hours of the day"), ("weekday", "Days of the week"), ("date", "Days")];
+
 /// Returns the title of a field's list, or the name of the field if it has no title.
 pub(crate) fn title_of(field: &str) -> &str {
-    LIST_TITLES.iter().find(|(name, _)| *name == field).map_or(field, |(_, title)| title)
+    let mut titles = LIST_TITLES.iter().chain(&TIME_TITLES);
+    titles.find(|(name, _)| *name == field).map_or(field, |(_, title)| title)
 }
 
 /// Returns the position of a field's list in a report about records of a kind: the leading fields

@@ -1,23 +1,37 @@
 //! The text around the visitors of a report.
 
-use weir_view::Visitors;
+use weir_view::{VisitorDay, Visitors};
 
 use super::separated;
 
 /// The most days that are shown. JSON and CSV have all.
 const DAYS_MAX: usize = 100;
 
-/// `1,204 on 14 days, 980 distinct, 1,530 visits`.
+/// `1,204 on 14 days, 312 of robots, 980 distinct, 1,530 visits`.
 pub(crate) fn visitors_counts(visitors: &Visitors) -> String {
     let days_noun = if visitors.days.len() == 1 { "day" } else { "days" };
     let visits_noun = if visitors.visits == 1 { "visit" } else { "visits" };
     format!(
-        "{} on {} {days_noun}, {} distinct, {} {visits_noun}",
+        "{} on {} {days_noun}, {} of robots, {} distinct, {} {visits_noun}",
         counted(visitors.visitors, visitors.visitors_error_max),
         separated(visitors.days.len() as u64),
+        counted(visitors.robot_visitors, visitors.robot_visitors_error_max),
         counted(visitors.distinct_visitors, visitors.distinct_visitors_error_max),
         counted(visitors.visits, visitors.visits_error_max),
     )
+}
+
+/// The heads of the columns about a day.
+pub(crate) const VISITOR_COLUMNS: [&str; 4] = ["visitors", "of robots", "visits", "of robots"];
+
+/// The numbers of a day.
+pub(crate) fn visitor_cells(day: &VisitorDay) -> [String; 4] {
+    [
+        counted(day.visitors, day.visitors_error_max),
+        counted(day.robot_visitors, day.robot_visitors_error_max),
+        counted(day.visits, day.visits_error_max),
+        counted(day.robot_visits, day.robot_visits_error_max),
+    ]
 }
 
 /// Returns the days that are not shown, and why numbers are estimates.
@@ -44,7 +58,7 @@ pub(crate) fn earlier_days(visitors: &Visitors) -> usize {
 }
 
 /// A number, or an estimate with its error: `about 1,204 ± 17`.
-pub(crate) fn counted(value: u64, error_max: u64) -> String {
+fn counted(value: u64, error_max: u64) -> String {
     match error_max {
         0 => separated(value),
         error => format!("about {} ± {}", separated(value), separated(error)),

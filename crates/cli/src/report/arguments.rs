@@ -12,6 +12,8 @@ use crate::options::{
 };
 use crate::scan::LogArguments;
 
+use super::step;
+
 /// Print totals, a histogram and top lists
 #[derive(Debug, Args)]
 #[command(after_help = REPORT_EXAMPLES)]
@@ -47,7 +49,7 @@ pub(crate) struct ReportArguments {
     pub(crate) robots: bool,
 
     /// Order the values of --group by this measure, the largest or latest first, and show it: see
-    /// --measure
+    /// --measure. With --compare, a duration orders them by the rate of its change
     #[arg(long, value_name = "MEASURE", requires = "group")]
     pub(crate) sort: Option<Measure>,
 
@@ -67,7 +69,8 @@ pub(crate) struct ReportArguments {
     pub(crate) different: bool,
 
     /// Compare with the previous period: the period from --since to --until with the one of the
-    /// same length before it; without --since, the second half of the log with the first
+    /// same length before it; without --since, the second half of the log with the first. Values
+    /// that are new and gone come first, and then the largest changes of share
     #[arg(long)]
     pub(crate) compare: bool,
 
@@ -103,6 +106,11 @@ pub(crate) struct ReportArguments {
     /// JSON, CSV and HTML]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub(crate) buckets: Option<u32>,
+
+    /// The step of the histogram: 1s, 5s, 15s, 30s, 1m, 5m, 15m, 30m, 1h, 3h, 6h, 12h, 1d, 1w, 1month or 1y
+    /// [default: the shortest that fits into --buckets]
+    #[arg(long, value_name = "STEP", value_parser = step::parse, conflicts_with = "buckets")]
+    pub(crate) step: Option<u64>,
 
     /// The field by which the histogram is stacked
     #[arg(long, value_name = "FIELD", default_value = "status_class")]
@@ -151,6 +159,7 @@ impl ReportArguments {
             wide: false,
             top: Some(top),
             buckets: None,
+            step: None,
             stack: "status_class".to_owned(),
             anonymize: AnonymizeArguments::default(),
             read: logs.read_arguments(memory),

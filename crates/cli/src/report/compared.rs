@@ -3,27 +3,42 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use weir_core::{Field, Format};
 use weir_ingest::DataSet;
 use weir_query::{Evaluator, ParsedQuery, PeriodError};
-use weir_view::{KindCount, Report};
+use weir_view::{KindCount, Measure, Report, Statistic};
 
 use super::request::ReportRequest;
 use crate::outcome::Failure;
 use crate::scan::query_failure;
+
+/// What is shown of the values of a group, if the arguments name no measures and the log has the time to
+/// serve a request.
+const MEASURES: [Measure; 4] = [
+    Measure::Requests,
+    Measure::Bytes,
+    Measure::Errors,
+    Measure::Number(Statistic::Percentile(950), Field::RequestTime),
+];
 
 /// Returns the report that compares two periods, with the reports about the other kinds of records;
 /// `None` if no record has a time.
 pub(super) fn compared(
     data: &Arc<DataSet>,
     request: &ReportRequest,
+    formats: &[Arc<Format>],
     jobs: usize,
 ) -> Result<Option<Report>, Failure> {
+    let query = match formats.iter().any(|format| format.fields().contains(&Field::RequestTime)) {
+        true => request.query.clone().with_measures(&MEASURES),
+        false => request.query.clone(),
+    };
     let answer = |query: ParsedQuery| {
         let evaluator = Evaluator::new(data.clone(), query, jobs);
         let answer = evaluator.map_err(query_failure)?.answer(&AtomicBool::new(false));
         answer.ok_or_else(|| Failure::new("the periods could not be counted"))
     };
-    let mut answered = answer(request.query.clone())?;
+    let mut answered = answer(query)?;
     match answered.period_error {
         None => {
             let kinds = answered.report.kinds.clone();

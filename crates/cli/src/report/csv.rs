@@ -264,7 +264,11 @@ impl Rows {
         let mut further: Vec<String> =
             row.further_values.iter().map(|value| value.text.clone()).collect();
         further.extend(self.further_columns.iter().skip(further.len()).map(|name| {
-            row.measures.get(name).and_then(Option::as_ref).map(measure_cell).unwrap_or_default()
+            let (measures, name) = match name.strip_prefix(PREVIOUS) {
+                Some(name) => (&row.previous_measures, name),
+                None => (&row.measures, &name[..]),
+            };
+            measures.get(name).and_then(Option::as_ref).map(measure_cell).unwrap_or_default()
         }));
         self.push_cells(&[&[kind][..], &cells[..]].concat(), &further);
         self.push_uncounted(field, &row.value);
@@ -361,9 +365,15 @@ impl Rows {
         let distinct = (visitors.distinct_visitors, visitors.distinct_visitors_error_max);
         push("distinct_visitors", total, distinct);
         push("visits", total, (visitors.visits, visitors.visits_error_max));
+        let robots = (visitors.robot_visitors, visitors.robot_visitors_error_max);
+        push("robot_visitors", total, robots);
+        push("robot_visits", total, (visitors.robot_visits, visitors.robot_visits_error_max));
         for day in &visitors.days {
             push("visitors", &day.date, (day.visitors, day.visitors_error_max));
             push("visits", &day.date, (day.visits, day.visits_error_max));
+            let robots = (day.robot_visitors, day.robot_visitors_error_max);
+            push("robot_visitors", &day.date, robots);
+            push("robot_visits", &day.date, (day.robot_visits, day.robot_visits_error_max));
         }
         if visitors.unattributed > 0 {
             self.push_value("visitors", "unattributed", visitors.unattributed);
@@ -418,8 +428,14 @@ fn further_columns(report: &Report) -> Vec<String> {
         .measures
         .iter()
         .filter(|name| name.parse::<Measure>().is_ok_and(|measure| !measure.is_of_tally()));
-    group.further_fields.iter().chain(measures).cloned().collect()
+    let measures: Vec<String> = measures.cloned().collect();
+    let previous = measures.iter().filter(|_| report.compare.is_some());
+    let previous: Vec<String> = previous.map(|name| format!("{PREVIOUS}{name}")).collect();
+    [group.further_fields.clone(), measures, previous].concat()
 }
+
+/// What the names of columns about the previous period begin with.
+const PREVIOUS: &str = "previous_";
 
 /// Formats a measure for programs: durations in seconds.
 fn measure_cell(value: &MeasureValue) -> String {

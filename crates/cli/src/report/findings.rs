@@ -5,7 +5,7 @@ use std::sync::Arc;
 use weir_core::{Field, Format, STATUS_CLASS, UnknownField, Zone};
 use weir_ingest::{SourceEnd, SourceSnapshot};
 use weir_query::{WrittenQuery, no_match_note};
-use weir_view::{Measure, Report};
+use weir_view::{Measure, REMAINDER_VALUE, Report};
 
 use super::ReportArguments;
 use crate::display::separated;
@@ -112,8 +112,27 @@ pub(crate) fn notes(
             notes.push(format!("{note}; raise the limit with --memory"));
         }
         notes.extend(report.rounding_note());
+        notes.extend(combinations_note(report));
     }
     notes
+}
+
+/// Returns a note about the combinations that a group has no memory for. Values that are grouped have a note
+/// of their own.
+fn combinations_note(report: &Report) -> Option<String> {
+    let group = report.group.as_ref().filter(|group| !group.further_fields.is_empty())?;
+    let fields: Vec<&str> =
+        std::iter::once(&group.field).chain(&group.further_fields).map(String::as_str).collect();
+    let has_all_values = fields.iter().all(|field| !report.is_estimated(field));
+    let lacks_records = group.rows.iter().any(|row| row.value.uncounted_max > 0);
+    (has_all_values && lacks_records && !report.filter_estimated).then(|| {
+        format!(
+            "memory limit reached: combinations of {} that were found after that are grouped as \
+             \"{REMAINDER_VALUE}\"; those with a row were found first and need not be the largest, and their \
+             numbers are lower bounds (≥); raise the limit with --memory",
+            fields.join(", ")
+        )
+    })
 }
 
 /// Returns notes about sources with values that have no name in the log, with the definition in which

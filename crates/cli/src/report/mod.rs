@@ -10,6 +10,7 @@ mod html;
 mod reading;
 mod records;
 mod request;
+mod step;
 
 use std::io::{self, IsTerminal};
 
@@ -19,6 +20,7 @@ use weir_view::Report;
 pub(crate) use arguments::ReportArguments;
 pub(crate) use findings::{field_names, truncated};
 pub(crate) use html::page as html_page;
+pub(crate) use step::names as step_names;
 
 use crate::options::OutputKind;
 use crate::outcome::{Exit, Failure, print, print_csv};
@@ -56,6 +58,9 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     let mut reading = read(arguments, &mut records, request, &screen)?;
     reading.complaints.splice(0..0, complaints);
     reading.name_sources();
+    let columns =
+        (output == OutputKind::Text && arguments.html.is_none()).then_some(screen.columns);
+    reading.notes.extend(step::notes(arguments.step, &reading.report, columns));
     let Reading { report, sources, .. } = &reading;
     // Standard output has what could be read.
     let file = arguments.html.as_deref();

@@ -23,7 +23,7 @@ pub(super) struct Reading {
     pub(super) report: Report,
     pub(super) sources: Vec<SourceSnapshot>,
     pub(super) complaints: Vec<Complaint>,
-    notes: Vec<String>,
+    pub(super) notes: Vec<String>,
 }
 
 impl Reading {
@@ -103,7 +103,10 @@ fn read_once(
     let formats = records.formats(&snapshot.formats, &request.format);
     findings::check_fields(arguments, written, &snapshot.sources, &formats)?;
     complaints.extend(findings::truncated(&snapshot.sources));
-    let compared = if arguments.compare { compared(&data, request, options.jobs)? } else { None };
+    let compared = match arguments.compare {
+        true => compared(&data, request, &formats, options.jobs)?,
+        false => None,
+    };
     let mut report = compared
         .unwrap_or_else(|| report_of_fold(&answer, &data.values(), &snapshot, &request.query));
     let kind = report.kind.into();
@@ -115,7 +118,10 @@ fn read_once(
     }
     // Lines of error logs and packets have no visitors.
     let visitors = visitors.filter(|_| report.kind == RecordKind::Request);
-    report.visitors = visitors.map(|visitors| (&visitors.counts()).into());
+    if let Some(visitors) = visitors {
+        let declares = arguments.read.derived().declares_robot()?;
+        report.visitors = Some(weir_query::visitors_answer(&visitors, &data.values(), declares));
+    }
     if let Some(robots) = robots.filter(|_| report.kind == RecordKind::Request) {
         let declares = arguments.read.derived().declares_robot()?;
         report.robots = Some(robots.robots(&data.values(), arguments.top() as usize, declares));

@@ -69,6 +69,10 @@ impl ReportRequest {
         let (written, query) = parse_query(&query, &now, &zone)?;
         let period = arguments.period.period(&now, &zone)?;
         let query = if arguments.compare { query.comparing(period) } else { query.within(period) };
+        let query = match arguments.step {
+            Some(step_s) => query.with_step_s(step_s),
+            None => query,
+        };
         let query = match arguments.group_rows() {
             Some(rows) => query.with_group_rows(rows),
             None => query,

@@ -6,8 +6,8 @@ use super::Screen;
 use super::style::{Painter, Style};
 use super::text::{fit, fit_middle, left, right, width};
 use crate::display::{
-    LocalTime, at_least, bytes, change, duration, list_order, lower_bound, safe, safe_bytes,
-    separated, signed, span, title_of,
+    LocalTime, at_least, bytes, change, duration, errors_changed, list_order, lower_bound, safe,
+    safe_bytes, separated, signed, span, title_of,
 };
 
 /// The width of the names, in columns.
@@ -129,13 +129,14 @@ fn changes(list: &Changes, screen: &Screen) -> Vec<String> {
     }
     let title = painter.paint(Style::TITLE, &safe(title_of(&list.field)));
     let mut lines = vec![title + &painter.paint(Style::DIM, &numbers)];
-    let rows: Vec<&GroupRow> = list.changed.iter().chain(&list.new).chain(&list.gone).collect();
-    let cells: Vec<[String; 4]> = rows.iter().map(|row| cells(row)).collect();
+    let rows: Vec<&GroupRow> = list.new.iter().chain(&list.gone).chain(&list.changed).collect();
+    let cells: Vec<[String; 5]> = rows.iter().map(|row| cells(row)).collect();
     let columns = |column: usize| cells.iter().map(|row| width(&row[column])).max().unwrap_or(0);
-    let widths = [0, 1, 2, 3].map(columns);
+    let widths = [0, 1, 2, 3, 4].map(columns);
     let used: usize = widths.iter().map(|width| width + 2).sum();
     for (row, cells) in rows.iter().zip(&cells) {
-        let numbers = cells.iter().zip(widths).map(|(cell, width)| right(cell, width));
+        let numbers = cells.iter().zip(widths).filter(|(_, width)| *width > 0);
+        let numbers = numbers.map(|(cell, width)| right(cell, width));
         let numbers = numbers.collect::<Vec<_>>().join("  ");
         let value = safe_bytes(&row.value.bytes());
         let value = if value.is_empty() { EMPTY_VALUE } else { &value };
@@ -145,7 +146,7 @@ fn changes(list: &Changes, screen: &Screen) -> Vec<String> {
     lines
 }
 
-fn cells(row: &GroupRow) -> [String; 4] {
+fn cells(row: &GroupRow) -> [String; 5] {
     let (now, before) = (row.tally.selected.count, row.tally.previous().count);
     let uncounted = row.value.uncounted_max;
     let what = match (now, before) {
@@ -156,5 +157,5 @@ fn cells(row: &GroupRow) -> [String; 4] {
         _ => change(now, before),
     };
     let [now_shown, before_shown] = [now, before].map(|count| at_least(count, uncounted));
-    [now_shown, before_shown, signed(difference(now, before)), what]
+    [now_shown, before_shown, signed(difference(now, before)), what, errors_changed(&row.tally)]
 }

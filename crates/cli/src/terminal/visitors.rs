@@ -6,7 +6,9 @@ use super::Screen;
 use super::lists::bar;
 use super::style::{Painter, Style};
 use super::text::{left, right, width, wrap};
-use crate::display::{counted, earlier_days, visitors_counts, visitors_remarks};
+use crate::display::{
+    VISITOR_COLUMNS, earlier_days, visitor_cells, visitors_counts, visitors_remarks,
+};
 
 /// The section, with an empty line at the end.
 pub(super) fn draw(visitors: &Visitors, screen: &Screen) -> Vec<String> {
@@ -14,13 +16,12 @@ pub(super) fn draw(visitors: &Visitors, screen: &Screen) -> Vec<String> {
     let counts = painter.paint(Style::DIM, &format!("  {}", visitors_counts(visitors)));
     let mut lines = vec![painter.paint(Style::TITLE, "Visitors") + &counts];
     let days = &visitors.days[earlier_days(visitors)..];
-    let mut rows = vec![["visitors".to_owned(), "visits".to_owned()]];
-    rows.extend(days.iter().map(|day| {
-        [counted(day.visitors, day.visitors_error_max), counted(day.visits, day.visits_error_max)]
-    }));
-    let widths = [0, 1].map(|cell| rows.iter().map(|row| width(&row[cell])).max().unwrap_or(0));
-    let cells = |row: &[String; 2]| {
-        format!("  {}  {}", right(&row[0], widths[0]), right(&row[1], widths[1]))
+    let mut rows = vec![VISITOR_COLUMNS.map(str::to_owned)];
+    rows.extend(days.iter().map(visitor_cells));
+    let columns = [0, 1, 2, 3];
+    let widths = columns.map(|cell| rows.iter().map(|row| width(&row[cell])).max().unwrap_or(0));
+    let cells = |row: &[String; 4]| {
+        columns.map(|cell| format!("  {}", right(&row[cell], widths[cell]))).concat()
     };
     if !days.is_empty() {
         lines.push(painter.paint(Style::DIM, &cells(&rows[0])));

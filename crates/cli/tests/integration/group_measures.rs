@@ -344,76 +344,6 @@ fn a_count_with_measures_is_the_group_of_a_report() {
     assert!(refused.stderr.contains("--by: the log has no field `hue`"), "{}", refused.stderr);
 }
 
-#[test]
-fn visitors_are_clients_with_an_agent_on_a_day() {
-    let line = |client: u32, time: &str, path: &str, agent: &str| {
-        format!(
-            "192.0.2.{client} - - [{time} +0000] \"GET {path} HTTP/1.1\" 200 5 \"-\" \"{agent}\"\n"
-        )
-    };
-    let (evening, night) = ("17/Dec/2025:23:50:00", "18/Dec/2025:00:10:00");
-    let lines = [
-        line(1, evening, "/a", "curl/8"),
-        line(1, evening, "/a", "curl/8"),
-        line(1, evening, "/a", "Firefox/1"),
-        line(1, night, "/a", "curl/8"),
-        line(2, night, "/b", "curl/8"),
-        line(2, night, "/b", "curl/8"),
-        line(2, "18/Dec/2025:00:39:59", "/b", "curl/8"),
-        line(2, "18/Dec/2025:01:09:59", "/b", "curl/8"),
-        line(2, night, "/b", "curl/8"),
-    ];
-    let folder = Folder::new();
-    let log = folder.file("a.log", lines.concat().as_bytes());
-    let count = |options: &[&str]| {
-        let options = [&["count", "--csv", "--by", "path", "--sort", "visitors"], options];
-        let run = run([&options.concat()[..], &[text(&log)]].concat());
-        assert_eq!((run.code, &*run.stderr), (0, ""));
-        run.stdout.replace('\r', "")
-    };
-    let measures = ["--measure", "requests,visitors,visits,clients"];
-    let expected = "path,requests,visitors,visits,clients\n/a,4,3,2,1\n/b,5,1,2,1\n";
-    assert_eq!(count(&measures), expected);
-    // East of UTC all of it is one day.
-    let in_berlin = ["--measure", "visitors", "--tz", "Europe/Berlin"];
-    assert_eq!(count(&in_berlin), "path,visitors\n/a,2\n/b,1\n");
-}
-
-#[test]
-fn visitors_beyond_the_memory_are_estimates_and_say_so() {
-    // A visitor of each path for each address: 60,000 half hours, of which 4 MiB have room for 21,845.
-    let lines: String = (0..60_000u32)
-        .map(|number| {
-            let (client, path) = (number % 20_000, number / 20_000);
-            format!(
-                "10.0.{}.{} - - [17/Dec/2025:23:50:00 +0000] \"GET /{path} HTTP/1.1\" 200 5 \"-\" \"a\"\n",
-                client / 250,
-                client % 250
-            )
-        })
-        .collect();
-    let folder = Folder::new();
-    let log = folder.file("a.log", lines.as_bytes());
-    let count = |memory: &str| {
-        let options = ["count", "--json", "--by", "path", "--measure", "visitors,visits"];
-        let run = run([&options[..], &["--memory", memory, text(&log)]].concat());
-        serde_json::from_str::<Value>(&run.stdout).expect("JSON")
-    };
-    let numbers = |counted: &Value| -> Vec<u64> {
-        let rows = counted["rows"].as_array().expect("rows").iter();
-        let both = rows.flat_map(|row| [&row["measures"]["visitors"], &row["measures"]["visits"]]);
-        both.map(|number| number.as_u64().expect("a number")).collect()
-    };
-    let exact = count("64MiB");
-    assert_eq!((&exact["estimated"], numbers(&exact)), (&Value::Null, vec![20_000; 6]));
-    let estimated = count("4MiB");
-    assert_eq!(estimated["estimated"], serde_json::json!(["visitors", "visits"]));
-    // A sample of 5,000 visitors, with a standard error of 1.2%.
-    let numbers = numbers(&estimated);
-    assert!(numbers.iter().all(|number| number.abs_diff(20_000) < 1_200), "{numbers:?}");
-    assert!(numbers.iter().any(|number| *number != 20_000), "{numbers:?}");
-}
-
 /// Requests of three days: one in each of 30 hours, and nine in a minute of the second day.
 fn hourly_log(folder: &Folder) -> std::path::PathBuf {
     let line = |day: u32, hour: u32, minute: u32, ms: u32| {
@@ -507,4 +437,59 @@ fn counts_by_time_are_in_the_order_of_time() {
     );
     let condition = count(&["--by", "date", "--where", "time/1m=\"2025-12-18 09:30\""]);
     assert_eq!(condition, "date,count\n2025-12-18,9\n");
+}
+
+#[test]
+fn the_step_of_the_histogram_is_as_asked() {
+    let folder = Folder::new();
+    let log = hourly_log(&folder);
+    // From 06:10 of the first day to 11:10 of the third, both included.
+    for (step, step_s, buckets) in [("1m", 60, 53 * 60 + 1), ("1h", 3_600, 54), ("1d", 86_400, 3)] {
+        let histogram = &report(&log, &["--step", step])["histogram"];
+        assert_eq!(histogram["step_s"], step_s);
+        let counts = histogram["buckets"].as_array().expect("buckets").iter();
+        let counts: Vec<u64> =
+            counts.map(|bucket| bucket["count"].as_u64().expect("a count")).collect();
+        assert_eq!((counts.len(), counts.iter().sum::<u64>()), (buckets, 39));
+        assert_eq!(
+            counts.iter().max(),
+            Some(&[9, 10, 21][(step == "1h") as usize + 2 * (step == "1d") as usize])
+        );
+    }
+    let shown = run(["report", "--format", DEFINITION, "--step", "1m", text(&log)]);
+    assert!(
+        shown
+            .stderr
+            .contains("--step: 3,181 steps of a minute are more than the screen has columns"),
+        "{}",
+        shown.stderr
+    );
+    let fitting = run(["report", "--format", DEFINITION, "--step", "1d", text(&log)]);
+    assert_eq!((fitting.code, &*fitting.stderr), (0, ""));
+    assert!(fitting.stdout.contains("Requests per day"), "{}", fitting.stdout);
+    let refused = run(["report", "--step", "2m", text(&log)]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("use one of 1s, 5s"), "{}", refused.stderr);
+}
+
+#[test]
+fn combinations_that_memory_has_no_room_for_are_said() {
+    let lines: String = (0..9_000u32)
+        .map(|number| {
+            format!(
+                "192.0.2.{} - - [17/Dec/2025:09:00:00 +0000] \"GET /{} HTTP/1.1\" 200 5\n",
+                number % 100,
+                number / 100
+            )
+        })
+        .collect();
+    let folder = Folder::new();
+    let log = folder.file("a.log", lines.as_bytes());
+    let count = |memory: &str| {
+        run(["count", "--by", "client,path", "--measure", "bytes", "--memory", memory, text(&log)])
+    };
+    assert!(!count("64MiB").stderr.contains("combinations"));
+    let few = count("4MiB").stderr;
+    assert!(few.contains("combinations of client, path that were found after"), "{few}");
+    assert!(few.contains("raise the limit with --memory"), "{few}");
 }

@@ -9,6 +9,7 @@ mod bursts;
 mod changing_logs;
 #[cfg(target_os = "linux")]
 mod clock;
+mod comparison;
 mod conditions;
 #[cfg(unix)]
 mod config;
@@ -34,6 +35,7 @@ mod grep;
 #[cfg(unix)]
 mod grep_options;
 mod group_measures;
+mod group_visitors;
 mod hostile_files;
 mod http2_proxied_cases;
 mod http2_recording_backend;

@@ -103,7 +103,7 @@ fn without_a_period_the_halves_of_the_log_are_compared() {
     assert_eq!(report["compare"]["totals"]["clients"]["difference"], 0);
     let shown = run_with_stdin(["report", "--compare", "-"], six().as_bytes());
     assert_eq!(shown.code, 0, "{}", shown.stderr);
-    for row in ["1  0  +1    new  /new", "0  1  -1   gone  /gone"] {
+    for row in ["1  0  +1    new  errors 0 → 1  /new", "0  1  -1   gone  errors 1 → 0  /gone"] {
         assert!(shown.stdout.contains(row), "{row} in {}", shown.stdout);
     }
 }
@@ -131,7 +131,7 @@ fn a_period_is_compared_with_the_previous_one() {
             (row["value"].as_str(), row["count"].as_u64(), row["previous"]["count"].as_u64())
         })
         .collect();
-    let expected = [("/a", 1, 1), ("/new", 1, 0), ("/gone", 0, 1)];
+    let expected = [("/new", 1, 0), ("/gone", 0, 1), ("/a", 1, 1)];
     assert_eq!(counts, expected.map(|(path, now, then)| (Some(path), Some(now), Some(then))));
     let filtered = json(&path, &[&range[..], &["--where", "client=192.0.2.3"]].concat());
     assert_eq!(
@@ -316,32 +316,58 @@ fn visitors_are_clients_with_agents_by_day() {
     let visitors = json(&path, &["--visitors"])["visitors"].clone();
     let expected = serde_json::json!({
         "visitors": 5, "distinct_visitors": 3, "visits": 5,
+        // All of curl, which the list of crawlers names.
+        "robot_visitors": 4, "robot_visits": 4,
         "days": [
-            { "date": "2025-12-17", "visitors": 3, "visits": 4 },
-            { "date": "2025-12-18", "visitors": 2, "visits": 1 },
+            {
+                "date": "2025-12-17", "visitors": 3, "visits": 4, "robot_visitors": 2, "robot_visits": 3
+            },
+            {
+                "date": "2025-12-18", "visitors": 2, "visits": 1, "robot_visitors": 2, "robot_visits": 1
+            },
         ],
     });
     assert_eq!(visitors, expected);
     let filtered = json(&path, &["--visitors", "--where", "user_agent=Firefox"]);
     assert_eq!(filtered["visitors"]["visitors"], 1);
+    assert_eq!(filtered["visitors"]["robot_visitors"], 0);
     assert!(json(&path, &[])["visitors"].is_null());
     // An hour earlier, the first requests are of the day before.
     let utc = json(&path, &["--visitors", "--tz", "UTC"]);
     assert_eq!(
         utc["visitors"]["days"][0],
-        serde_json::json!({ "date": "2025-12-16", "visitors": 1, "visits": 1 })
+        serde_json::json!({
+            "date": "2025-12-16", "visitors": 1, "visits": 1, "robot_visitors": 1, "robot_visits": 1
+        })
     );
 
     let shown = run(["report", "--visitors", text(&path)]).stdout;
-    assert!(shown.contains("Visitors  5 on 2 days, 3 distinct, 5 visits\n"), "{shown}");
-    assert!(shown.contains("         3       4  ████████  2025-12-17\n"), "{shown}");
+    assert!(
+        shown.contains("Visitors  5 on 2 days, 4 of robots, 3 distinct, 5 visits\n"),
+        "{shown}"
+    );
+    assert!(shown.contains("  visitors  of robots  visits  of robots\n"), "{shown}");
+    assert!(
+        shown.contains("         3          2       4          3  ████████  2025-12-17\n"),
+        "{shown}"
+    );
     let csv = run(["report", "--visitors", "--csv", text(&path)]).stdout;
-    for row in ["visitors,total,5", "distinct_visitors,total,3", "visits,2025-12-17,4"] {
+    for row in [
+        "visitors,total,5",
+        "distinct_visitors,total,3",
+        "visits,2025-12-17,4",
+        "robot_visitors,2025-12-17,2",
+        "robot_visits,total,4",
+    ] {
         assert!(csv.contains(&format!("\r\n,{row},")), "{row}: {csv}");
     }
     let html = run(["report", "--visitors", "--html", "-", text(&path)]).stdout;
     assert!(html.contains("<h2>Visitors <small>5 on 2 days"), "{html}");
-    assert!(html.contains("<tr><td>3</td><td>4</td><td class=\"value\">2025-12-17</td></tr>"));
+    let cells = "<td>3</td><td>2</td><td>4</td><td>3</td>";
+    assert!(
+        html.contains(&format!("<tr>{cells}<td class=\"value\">2025-12-17</td></tr>")),
+        "{html}"
+    );
 }
 
 #[test]

@@ -95,6 +95,7 @@ pub struct Evaluation {
     pub(super) filter: CompiledFilter,
     pub(super) zone: Option<Zone>,
     pub(super) buckets_max: usize,
+    pub(super) step_s: Option<u64>,
     pub(super) stack: Stack,
     pub(super) aggregates: Aggregates,
     pub(super) classes: StatusClasses,
@@ -109,6 +110,10 @@ pub struct Evaluation {
     pub(super) groups: Option<GroupTable>,
 }
 
+/// The most counts of a histogram whose step is given, at 8 bytes each: a year of minutes of the six status
+/// classes.
+const COUNTS_MAX: usize = 1 << 22;
+
 impl Evaluation {
     /// Returns an evaluation that has counted no records.
     ///
@@ -118,6 +123,7 @@ impl Evaluation {
             filter: CompiledFilter::new(&question.filter),
             zone: question.zone.clone(),
             buckets_max: question.buckets_max,
+            step_s: question.step_s,
             stack: question.stack,
             aggregates: question.aggregates.clone(),
             classes: StatusClasses::default(),
@@ -182,6 +188,7 @@ impl Evaluation {
             filter: self.filter.clone(),
             zone: self.zone.clone(),
             buckets_max: self.buckets_max,
+            step_s: self.step_s,
             stack: self.stack,
             aggregates: Aggregates { histogram: self.aggregates.histogram, ..Aggregates::none() },
             classes: self.classes.clone(),
@@ -264,7 +271,11 @@ impl Evaluation {
     /// Returns an empty histogram if the question asks for one and the zone is known.
     pub(super) fn new_histogram(&self) -> Option<Histogram> {
         let zone = self.zone.clone().filter(|_| self.aggregates.histogram)?;
-        Some(Histogram::new(zone, self.buckets_max, self.stack.groups()))
+        let groups = self.stack.groups();
+        Some(match self.step_s {
+            None => Histogram::new(zone, self.buckets_max, groups),
+            Some(step_s) => Histogram::new(zone, COUNTS_MAX / groups, groups).with_step_s(step_s),
+        })
     }
 
     /// Adds counts over time, or takes them over if there are none yet.

@@ -92,6 +92,8 @@ pub struct Histogram {
     groups: usize,
     /// The length of the buckets that are shown. Those in `counts` have that of its grain.
     step: Step,
+    /// The step of a histogram of few records.
+    shortest: Step,
     /// The number of the first bucket in `counts`; see [`Self::bucket`].
     first: i64,
     /// `groups` counts for each bucket.
@@ -122,7 +124,19 @@ impl Histogram {
         let buckets_max = buckets_max.max(2);
         let even_step_s = zone.even_step_s();
         let (counts, early) = (Vec::new(), None);
-        Self { zone, even_step_s, buckets_max, groups, step: Step::MIN, first: 0, counts, early }
+        let (step, shortest) = (Step::MIN, Step::MIN);
+        Self { zone, even_step_s, buckets_max, groups, step, shortest, first: 0, counts, early }
+    }
+
+    /// Returns the empty histogram with this step, one of [`crate::histogram_steps_s`], or the next longer
+    /// one. It becomes longer only if there are more buckets than the histogram may have.
+    #[must_use]
+    pub fn with_step_s(mut self, step_s: u64) -> Self {
+        let steps = std::iter::successors(Some(Step::MIN), |step| step.next());
+        let mut steps = steps.skip_while(|step| (step.nominal_s() as u64) < step_s);
+        self.shortest = steps.next().unwrap_or(Step::MIN);
+        self.step = self.shortest;
+        self
     }
 
     /// Returns the zone whose calendar the buckets follow.

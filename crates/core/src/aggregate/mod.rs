@@ -76,6 +76,7 @@ pub use question::{Aggregates, ListedColumns, Question, Stack};
 pub use recount::{CountedRows, PartialAggregates, Recount};
 pub use requests::{DURATION_BOUNDS_NS, REQUEST_METHODS, RequestCounter, RequestCounts, RowGroups};
 pub use status::StatusClasses;
+pub use step::histogram_steps_s;
 pub use top_list::{Tally, TopList};
 pub use totals::Totals;
 pub use visitors::{CountedVisitors, DayVisitors, Moment, VisitorCounter, VisitorCounts, Visitors};

@@ -27,6 +27,7 @@ use crate::value::{STATUS_CLASSES, Zone};
 ///     filter: Filter::of(vec![errors]),
 ///     zone: Some(Zone::utc()),
 ///     buckets_max: 60,
+///     step_s: None,
 ///     stack: Stack::Column(Field::Method.column()),
 ///     aggregates: Aggregates {
 ///         top_lists: ListedColumns::Only(vec![Field::Path.column()]),
@@ -59,6 +60,9 @@ pub struct Question {
     ///
     /// At least 2; smaller numbers count as 2. A chart needs no more than it has pixels.
     pub buckets_max: usize,
+    /// The step of the histogram, in seconds, one of [`crate::histogram_steps_s`]. It is longer only if memory
+    /// needs it: `buckets_max` is for the steps of `None`, which are those that fit.
+    pub step_s: Option<u64>,
     /// The property that divides the histogram's buckets into groups.
     pub stack: Stack,
     /// The aggregates to compute in addition to the totals.
@@ -72,6 +76,7 @@ impl Default for Question {
             filter: Filter::default(),
             zone: None,
             buckets_max: 400,
+            step_s: None,
             stack: Stack::default(),
             aggregates: Aggregates::default(),
         }

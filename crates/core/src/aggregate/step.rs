@@ -111,6 +111,12 @@ impl Step {
     }
 }
 
+/// Returns the lengths that the buckets of a [`crate::Histogram`] may have, in seconds, in ascending order.
+/// Months count as 30 days and years as 365.
+pub fn histogram_steps_s() -> impl Iterator<Item = u64> {
+    (0..STEPS.len()).map(|step| Step(step).nominal_s() as u64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{DAY_S, Step};

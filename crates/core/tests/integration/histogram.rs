@@ -195,3 +195,25 @@ proptest! {
         prop_assert!(starts.is_sorted_by(|a, b| a < b), "each bucket has a different start");
     }
 }
+
+#[test]
+fn a_step_that_is_given_stays_unless_there_are_too_many_buckets() {
+    let starts = |times: &[i64], step_s: u64| -> (u64, Vec<i64>) {
+        let range_ns = (times[0] * 1_000_000_000, times[1] * 1_000_000_000);
+        let histogram = Histogram::new(cet(), 100, 1).with_step_s(step_s).covering(range_ns);
+        (histogram.step_s(), histogram.buckets().map(|bucket| bucket.start_s).collect())
+    };
+    let noon = FORWARD - 3_600;
+    // A few seconds have one minute, and not five seconds.
+    assert_eq!(starts(&[noon + 3, noon + 7], 60), (60, vec![noon]));
+    assert_eq!(starts(&[noon, noon + 60 * 99], 60).1.len(), 100);
+    assert_eq!(starts(&[noon, noon + 60 * 100], 60).0, 300);
+    assert_eq!(starts(&[noon, noon + 1], 604_800).1.len(), 1);
+    // Before 1990 as well.
+    assert_eq!(starts(&[3_600, 3_700], 60), (60, vec![3_600, 3_660]));
+    // The records of a merged part are in the same steps.
+    let part = Histogram::new(cet(), 100, 1).with_step_s(60).covering((0, 90_000_000_000));
+    let mut merged = Histogram::new(cet(), 100, 1).with_step_s(60);
+    merged.merge(&part);
+    assert_eq!((merged.step_s(), merged.buckets().count()), (60, 2));
+}

@@ -39,6 +39,8 @@ pub struct GroupQuestion {
     /// The number of the first fields whose values stand in their own order, before that of `sort`: 0
     /// if the query names an order.
     pub(crate) in_own_order: usize,
+    /// Whether the query names the order.
+    pub(crate) is_sorted: bool,
     /// The number of rows, if it is another than that of the lists.
     pub(crate) rows_max: Option<usize>,
     /// The number of records from which a group has a row.
@@ -68,8 +70,27 @@ impl GroupQuestion {
             None => fields.iter().take_while(|field| has_own_order(field)).count(),
             Some(_) => 0,
         };
+        let is_sorted = sort.is_some();
         let sort = sort.unwrap_or(Measure::Requests);
-        Ok(Some(Self { fields, measures, sort, in_own_order, rows_max: None, min: query.min }))
+        Ok(Some(Self {
+            fields,
+            measures,
+            sort,
+            in_own_order,
+            is_sorted,
+            rows_max: None,
+            min: query.min,
+        }))
+    }
+
+    /// Returns whether the rows of a comparison are ordered by what has changed.
+    pub(crate) fn orders_changes(&self) -> bool {
+        !self.is_sorted && self.in_own_order == 0
+    }
+
+    /// Returns whether the rows of a comparison are ordered by the rate at which the measure has changed.
+    pub(crate) fn orders_rates(&self) -> bool {
+        self.is_sorted && self.sort.is_duration()
     }
 
     /// Returns the measure by which the rows are ordered, if that has to be said.

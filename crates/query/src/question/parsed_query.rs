@@ -3,7 +3,7 @@
 use weir_core::{
     Aggregates, Clause, Condition, Field, Filter, Question, STATUS_CLASS, Stack, Values, Zone,
 };
-use weir_view::{Query, RecordKind};
+use weir_view::{Measure, Query, RecordKind};
 
 use super::group_question::GroupQuestion;
 use super::moment::Now;
@@ -28,6 +28,8 @@ pub struct ParsedQuery {
     /// The name of the field by which the histogram is stacked.
     pub(crate) stack: String,
     pub(crate) buckets_max: usize,
+    /// The step of the histogram, in seconds, if it is given.
+    pub(crate) step_s: Option<u64>,
     pub(crate) group: Option<GroupQuestion>,
     pub(crate) overlay: Option<RecordKind>,
     /// How far the clock of the overlaid records is ahead, in seconds.
@@ -102,6 +104,22 @@ impl ParsedQuery {
         self
     }
 
+    /// Returns the query with this step of its histogram, one of [`weir_core::histogram_steps_s`].
+    #[must_use]
+    pub fn with_step_s(mut self, step_s: u64) -> Self {
+        self.step_s = Some(step_s);
+        self
+    }
+
+    /// Returns the query with these measures of its group, if it names none.
+    #[must_use]
+    pub fn with_measures(mut self, measures: &[Measure]) -> Self {
+        if let Some(group) = self.group.as_mut().filter(|group| group.measures.is_empty()) {
+            group.measures = measures.to_vec();
+        }
+        self
+    }
+
     /// Returns the query with this number of rows in its group.
     #[must_use]
     pub fn with_group_rows(mut self, rows: usize) -> Self {
@@ -127,6 +145,7 @@ impl ParsedQuery {
             top: 0,
             stack: STATUS_CLASS.to_owned(),
             buckets_max: 0,
+            step_s: None,
             group: None,
             overlay: None,
             overlay_ahead_s: 0,
@@ -162,6 +181,7 @@ impl ParsedQuery {
             filter: self.filter(values)?,
             zone: self.zone.clone(),
             buckets_max: self.buckets_max,
+            step_s: self.step_s,
             stack: self.stack(values)?,
             aggregates: Aggregates {
                 groups: self.group.as_ref().and_then(|group| group.grouping(values)),

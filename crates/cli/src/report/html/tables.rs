@@ -7,10 +7,10 @@ use weir_view::{
 
 use super::text::{safe, value};
 use crate::display::{
-    GroupColumns, ROBOT_COLUMNS, at_least, change, counted as counted_visitors, differences_counts,
-    earlier_days, fields_with_values, list_order, lower_bound, robot_cells, robot_reasons,
-    robot_remarks, robot_sums, separated, share, signed, title_of, visitors_counts,
-    visitors_remarks,
+    GroupColumns, ROBOT_COLUMNS, VISITOR_COLUMNS, at_least, change, differences_counts,
+    earlier_days, errors_changed, fields_with_values, list_order, lower_bound, robot_cells,
+    robot_reasons, robot_remarks, robot_sums, separated, share, signed, title_of, visitor_cells,
+    visitors_counts, visitors_remarks,
 };
 
 /// The group, with a last row for the sum of the other values.
@@ -88,14 +88,10 @@ pub(super) fn differences(differences: &Differences, kind: RecordKind) -> String
 
 /// The visitors of each day.
 pub(super) fn visitors(visitors: &Visitors) -> String {
-    let days = visitors.days[earlier_days(visitors)..].iter().map(|day| {
-        let cells = [
-            counted_visitors(day.visitors, day.visitors_error_max),
-            counted_visitors(day.visits, day.visits_error_max),
-        ];
-        row(&cells, &day.date)
-    });
-    let rows = head(&["visitors", "visits"]) + &days.collect::<String>();
+    let days = visitors.days[earlier_days(visitors)..]
+        .iter()
+        .map(|day| row(&visitor_cells(day), &day.date));
+    let rows = head(&VISITOR_COLUMNS) + &days.collect::<String>();
     let remark = |remark: String| format!("<p class=\"dim\">{}</p>\n", safe(&remark));
     let remarks: String = visitors_remarks(visitors).into_iter().map(remark).collect();
     section("Visitors", &visitors_counts(visitors), &rows) + &remarks
@@ -138,7 +134,7 @@ fn list_of_changes(list: &Changes) -> String {
     let counts: Vec<String> = counts
         .map(|(count, kind)| format!("{} {kind}", lower_bound(count, list.is_estimated)))
         .collect();
-    let rows = list.changed.iter().chain(&list.new).chain(&list.gone).map(|change_row| {
+    let rows = list.new.iter().chain(&list.gone).chain(&list.changed).map(|change_row| {
         let (now, before) = (change_row.tally.selected.count, change_row.tally.previous().count);
         let percent = match (now, before) {
             // Records of the value in the other period may be in the remainder.
@@ -154,11 +150,12 @@ fn list_of_changes(list: &Changes) -> String {
                 counted(before, &change_row.value),
                 difference,
                 percent,
+                errors_changed(&change_row.tally),
             ],
             &value(&change_row.value.bytes()),
         )
     });
-    let head = head(&["selected", "previous", "change", ""]);
+    let head = head(&["selected", "previous", "change", "", ""]);
     section(&safe(title_of(&list.field)), &counts.join(", "), &(head + &rows.collect::<String>()))
 }
 

@@ -326,10 +326,15 @@ impl GroupTable {
         self.distinct.as_ref().map(DistinctEntries::counts).unwrap_or_default()
     }
 
-    /// Returns whether the numbers of distinct values are estimated from a sample, or lack records
-    /// whose value is not known.
+    /// Returns whether the numbers of distinct values are estimated from a sample.
     pub fn is_distinct_estimated(&self) -> bool {
-        self.lacks_distinct || self.distinct.as_ref().is_some_and(DistinctEntries::is_estimated)
+        self.distinct.as_ref().is_some_and(DistinctEntries::is_estimated)
+    }
+
+    /// Returns whether the numbers of distinct values lack those of records whose value is not known,
+    /// because no memory was left for it.
+    pub fn lacks_distinct(&self) -> bool {
+        self.lacks_distinct
     }
 
     /// Returns the visitors of each group, by group. Groups without one may be missing at the end.
@@ -337,10 +342,15 @@ impl GroupTable {
         self.visitors.as_ref().map(VisitorTable::counts).unwrap_or_default()
     }
 
-    /// Returns whether the numbers of visitors and visits are estimated from a sample, or lack records
-    /// whose client or agent is not known.
+    /// Returns whether the numbers of visitors and visits are estimated from a sample.
     pub fn are_visitors_estimated(&self) -> bool {
         self.visitors.as_ref().is_some_and(VisitorTable::is_estimated)
+    }
+
+    /// Returns whether the numbers of visitors and visits lack those of records whose client or agent is
+    /// not known, because no memory was left for it.
+    pub fn lacks_visitors(&self) -> bool {
+        self.visitors.as_ref().is_some_and(VisitorTable::has_unattributed)
     }
 
     /// Returns the first and the last time of a group, in nanoseconds since 1970.

@@ -121,10 +121,14 @@ impl VisitorTable {
         counts
     }
 
-    /// Returns whether the numbers are estimated from a sample, or lack records whose client or agent
-    /// is not known.
+    /// Returns whether the numbers are estimated from a sample.
     pub(super) fn is_estimated(&self) -> bool {
-        self.has_unattributed || self.seen.is_estimated()
+        self.seen.is_estimated()
+    }
+
+    /// Returns whether the numbers lack records whose client or agent is not known.
+    pub(super) fn has_unattributed(&self) -> bool {
+        self.has_unattributed
     }
 
     pub(super) fn memory_bytes(&self) -> usize {

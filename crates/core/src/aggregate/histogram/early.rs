@@ -69,7 +69,9 @@ impl Histogram {
     /// Returns the histogram of the records before the web.
     pub(super) fn early_part(&mut self) -> &mut Self {
         let (zone, buckets_max, groups) = (&self.zone, self.buckets_max, self.groups);
-        self.early.get_or_insert_with(|| Self::new(zone.clone(), buckets_max, groups).into())
+        let step_s = self.shortest.nominal_s() as u64;
+        let early = || Self::new(zone.clone(), buckets_max, groups).with_step_s(step_s).into();
+        self.early.get_or_insert_with(early)
     }
 
     /// Returns the part whose buckets are shown.

@@ -183,6 +183,13 @@ impl VisitorCounter {
         VisitorCounts::of(self.half_hours.iter().copied().collect(), self.level)
     }
 
+    /// Returns the counts of the visitors whose agents, which are ids, are chosen.
+    pub fn counts_of_agents(&self, mut is_chosen: impl FnMut(u32) -> bool) -> VisitorCounts {
+        let chosen =
+            self.half_hours.iter().filter(|half_hour| is_chosen(agent_of_key(half_hour.key)));
+        VisitorCounts::of(chosen.copied().collect(), self.level)
+    }
+
     /// Returns the memory that the entries take, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.half_hours.allocation_size()
@@ -223,15 +230,55 @@ impl VisitorCounter {
     }
 }
 
+/// The constants of the finalizer of MurmurHash3.
+const FACTORS: [u64; 2] = [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53];
+const SUMMAND: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// Returns the number of a client with an agent. Numbers are distributed evenly, and no two visitors
 /// have the same.
 ///
 /// The finalizer of MurmurHash3, whose steps are invertible.
 #[inline]
 pub(in crate::aggregate) fn visitor_key(client: u32, agent: u32) -> u64 {
-    let visitor = u64::from(client) << 32 | u64::from(agent);
-    let mut key = visitor.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    key = (key ^ (key >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    key = (key ^ (key >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    let mut key = (u64::from(client) << 32 | u64::from(agent)).wrapping_add(SUMMAND);
+    for factor in FACTORS {
+        key = (key ^ (key >> 33)).wrapping_mul(factor);
+    }
     key ^ (key >> 33)
+}
+
+/// Returns the agent of a visitor: the inverse of [`visitor_key`].
+fn agent_of_key(mut key: u64) -> u32 {
+    const INVERSES: [u64; 2] = [inverse(FACTORS[1]), inverse(FACTORS[0])];
+    for factor in INVERSES {
+        key = (key ^ (key >> 33)).wrapping_mul(factor);
+    }
+    (key ^ (key >> 33)).wrapping_sub(SUMMAND) as u32
+}
+
+/// Returns the number whose product with an odd number is 1 modulo 2^64. Each step of Newton's method
+/// doubles the number of right bits, of which the first guess has three.
+const fn inverse(odd: u64) -> u64 {
+    let mut guess = odd;
+    let mut bits = 3;
+    while bits < u64::BITS {
+        guess = guess.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(guess)));
+        bits *= 2;
+    }
+    guess
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{agent_of_key, visitor_key};
+
+    #[test]
+    fn the_agent_is_in_the_key() {
+        let ids = [0, 1, 2, 77, 0x8000_0000, u32::MAX];
+        for client in ids {
+            for agent in ids {
+                assert_eq!(agent_of_key(visitor_key(client, agent)), agent, "{client} {agent}");
+            }
+        }
+    }
 }

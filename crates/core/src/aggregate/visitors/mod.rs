@@ -82,6 +82,12 @@ impl Visitors {
         self.counter.counts().with_unattributed(&self.unattributed)
     }
 
+    /// Returns the counts of the visitors whose agents, which are ids, are chosen. The requests that cannot
+    /// be attributed may be theirs.
+    pub fn counts_of_agents(&self, is_chosen: impl FnMut(u32) -> bool) -> VisitorCounts {
+        self.counter.counts_of_agents(is_chosen).with_unattributed(&self.unattributed)
+    }
+
     fn add(&mut self, client: u32, agent: u32, moment: Option<Moment>) {
         if client == REMAINDER || agent == REMAINDER {
             *self.unattributed.entry(moment.map(|moment| moment.day)).or_default() += 1;
