@@ -85,7 +85,7 @@ pub use question::{
     UnknownZone, WrittenQuery, find_zone, log_zone,
 };
 pub use report::{evaluation_by_kind, report_of_fold};
-pub use robots::{RobotCensus, robot_census};
+pub use robots::{RobotCensus, RobotLike, robot_census};
 pub use rule_comparison::compare_rules;
 pub use rules::{RuleAnswer, RuleOptions, RuleQueryError, replay_rule, replay_rules};
 pub use selection::count_selection;

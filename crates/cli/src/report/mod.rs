@@ -10,6 +10,7 @@ mod html;
 mod reading;
 mod records;
 mod request;
+mod robot_like;
 mod step;
 
 use std::io::{self, IsTerminal};

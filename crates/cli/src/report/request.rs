@@ -4,11 +4,12 @@ use std::cell::LazyCell;
 
 use weir_core::Zone;
 use weir_ingest::FormatChoice;
-use weir_query::{Now, ParsedQuery, WrittenQuery};
+use weir_query::{Now, ParsedQuery, RobotLike, WrittenQuery};
 use weir_view::Query;
 
 use super::ReportArguments;
 use super::records::Records;
+use super::robot_like::robot_like;
 use crate::options::OutputKind;
 use crate::outcome::Failure;
 use crate::scan::parse_query;
@@ -80,11 +81,14 @@ impl ReportRequest {
         let names = written.field_names();
         let groups = written.group().map(|group| &group.fields[..]).unwrap_or_default();
         let names = names.iter().chain(groups).chain([&arguments.stack]);
-        let format = arguments.read.derived().deriving(
-            format.clone(),
-            names.map(String::as_str),
-            zone_of_parts.as_ref(),
-        )?;
+        let names: Vec<&str> = names.map(String::as_str).collect();
+        let robot_like = match names.contains(&RobotLike::NAME) {
+            true => Some(robot_like(arguments, records, &format)?),
+            false => None,
+        };
+        let derived = arguments.read.derived();
+        let format = derived.deriving(format.clone(), names, zone_of_parts.as_ref())?;
+        let format = format.deriving(robot_like.into_iter().collect());
         records.check_derived(&format)?;
         Ok(Self { written, query, format })
     }

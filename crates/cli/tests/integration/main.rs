@@ -69,6 +69,7 @@ mod python_jobs;
 mod recording_backend;
 mod report;
 mod request_metrics;
+mod robot_like;
 mod rotated_sets;
 mod rule_cases;
 mod rule_extremes;

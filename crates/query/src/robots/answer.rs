@@ -13,10 +13,21 @@ use super::trace::{LogHas, Trace};
 /// The fewest reasons, other than asking for robots.txt.
 const REASONS_MIN: usize = 2;
 
+/// The clients of a census, judged.
+pub(super) struct Judged<'t> {
+    log: LogHas,
+    cohorts: Vec<Cohort>,
+    /// The clients of the cohorts.
+    pub(super) members: HashSet<u32>,
+    /// The other clients that are like robots, with the reasons.
+    pub(super) alone: HashMap<u32, (&'t Trace, Vec<RobotReason>)>,
+    /// The clients that call themselves robots.
+    pub(super) declared: HashMap<u32, &'t Trace>,
+}
+
 impl RobotCensus {
-    /// Returns the clients that are like robots, and the cohorts: the `top` of each with the most
-    /// requests, and the sums of all. `declares` says of an agent whether it calls itself a robot.
-    pub fn robots(&self, values: &Values, top: usize, declares: impl Fn(&[u8]) -> bool) -> Robots {
+    /// Judges the clients. `declares` says of an agent whether it calls itself a robot.
+    pub(super) fn judge(&self, values: &Values, declares: impl Fn(&[u8]) -> bool) -> Judged<'_> {
         let agents = values.dictionary(Field::UserAgent.column());
         let mut known: HashMap<u32, bool> = HashMap::new();
         let mut declares = |agent: u32| {
@@ -32,48 +43,40 @@ impl RobotCensus {
         let cohorts = cohorts(traces.clone(), log, paths, &mut declares);
         let members: HashSet<u32> =
             cohorts.iter().flat_map(|cohort| cohort.clients.iter().copied()).collect();
-        let (mut single, mut declared) = (Vec::new(), RobotSums::default());
+        let (mut alone, mut declared) = (HashMap::new(), HashMap::new());
         for (client, trace) in traces {
-            let reasons = trace.reasons(log);
-            if !is_robot_like(&reasons) || members.contains(&client) {
+            if trace.is_declared(&mut declares) {
+                declared.insert(client, trace);
                 continue;
             }
-            match trace.is_declared(&mut declares) {
-                true => add(&mut declared, trace),
-                false => single.push((client, trace, reasons)),
+            let reasons = trace.reasons(log);
+            if is_robot_like(&reasons) && !members.contains(&client) {
+                alone.insert(client, (trace, reasons));
             }
         }
+        Judged { log, cohorts, members, alone, declared }
+    }
+
+    /// Returns the clients that are like robots, and the cohorts: the `top` of each with the most
+    /// requests, and the sums of all. `declares` says of an agent whether it calls itself a robot.
+    pub fn robots(&self, values: &Values, top: usize, declares: impl Fn(&[u8]) -> bool) -> Robots {
+        let judged = self.judge(values, declares);
+        let Judged { log, cohorts, members, alone, declared } = &judged;
+        let agents = values.dictionary(Field::UserAgent.column());
+        let declared = declared.values().filter(|trace| is_robot_like(&trace.reasons(*log)));
+        let declared = sum(declared.copied());
         Robots {
-            clients: self.scaled(sum(single.iter().map(|(_, trace, _)| *trace))),
+            clients: self.scaled(sum(alone.values().map(|(trace, _)| *trace))),
             declared: self.scaled(declared),
             cohorts: cohorts.len() as u64,
             cohort_clients: self.scaled(sum(members.iter().map(|client| &self.clients[client]))),
-            rows: self.client_rows(single, values, top),
-            cohort_rows: self.cohort_rows(&cohorts, agents, top),
+            rows: client_rows(alone, values, top),
+            cohort_rows: self.cohort_rows(cohorts, agents, top),
             has_assets: log.assets,
             has_referers: log.referers,
             unattributed: self.unattributed,
             sampled: if self.level > 0 { 1 << self.level.min(63) } else { 0 },
         }
-    }
-
-    fn client_rows(
-        &self,
-        mut single: Vec<(u32, &Trace, Vec<RobotReason>)>,
-        values: &Values,
-        top: usize,
-    ) -> Vec<RobotClient> {
-        let clients = values.dictionary(Field::Client.column());
-        let agents = values.dictionary(Field::UserAgent.column());
-        let value = |client: u32| clients.value(client).unwrap_or_default();
-        single.sort_unstable_by_key(|(client, trace, _)| (Reverse(trace.requests), value(*client)));
-        let row = |(client, trace, reasons): (u32, &Trace, Vec<RobotReason>)| RobotClient {
-            value: RowValue::new(value(client), false),
-            sums: sum([trace]),
-            agent: trace.agent().map(|agent| text(agents, agent).text),
-            reasons,
-        };
-        single.into_iter().take(top).map(row).collect()
     }
 
     fn cohort_rows(&self, cohorts: &[Cohort], agents: &Dictionary, top: usize) -> Vec<RobotCohort> {
@@ -103,6 +106,26 @@ impl RobotCensus {
             errors: scale(sums.errors),
         }
     }
+}
+
+/// Returns the clients with the most requests.
+fn client_rows(
+    alone: &HashMap<u32, (&Trace, Vec<RobotReason>)>,
+    values: &Values,
+    top: usize,
+) -> Vec<RobotClient> {
+    let clients = values.dictionary(Field::Client.column());
+    let agents = values.dictionary(Field::UserAgent.column());
+    let value = |client: u32| clients.value(client).unwrap_or_default();
+    let mut rows: Vec<_> = alone.iter().map(|(client, found)| (*client, found)).collect();
+    rows.sort_unstable_by_key(|(client, (trace, _))| (Reverse(trace.requests), value(*client)));
+    let row = |(client, (trace, reasons)): (u32, &(&Trace, Vec<RobotReason>))| RobotClient {
+        value: RowValue::new(value(client), false),
+        sums: sum([*trace]),
+        agent: trace.agent().map(|agent| text(agents, agent).text),
+        reasons: reasons.clone(),
+    };
+    rows.into_iter().take(top).map(row).collect()
 }
 
 /// Whether a client for these reasons is like a robot: people do not ask for robots.txt, and each of the

@@ -7,6 +7,7 @@
 
 mod answer;
 mod cohorts;
+mod field;
 mod path_pattern;
 mod trace;
 
@@ -16,6 +17,7 @@ use weir_core::{
     ABSENT, Codes, CompiledFilter, Field, Filter, Fold, REMAINDER, RecordKind, Segment, Values,
 };
 
+pub use self::field::RobotLike;
 use self::trace::{RowTrace, Trace, mixed};
 use crate::clients::marks::{ASSET, FAILED, ROBOT, agent_flags, is_set, path_flags, status_flags};
 use crate::question::{ParsedQuery, QueryError};
