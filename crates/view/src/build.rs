@@ -385,6 +385,7 @@ mod tests {
             filter: Filter::of(clause.into_iter().collect()),
             zone: None,
             buckets_max: 2,
+            step_s: None,
             stack: Stack::StatusClass,
             aggregates: Aggregates::default(),
         };

@@ -216,7 +216,7 @@ fn records_have_the_numbers_of_their_rows() {
         let found =
             run([&["grep", "--json", "--where", "status=500"], options, &[text(file)]].concat());
         assert_eq!(found.code, 0, "{}", found.stderr);
-        let lines = found.stdout.lines().map(|line| serde_json::from_str::<Value>(line));
+        let lines = found.stdout.lines().map(serde_json::from_str::<Value>);
         lines.map(|line| line.expect("JSON")["line"].as_u64().expect("a number")).collect()
     };
     let expected = [7_001, 14_002, 21_003, 28_004, 35_005];

@@ -249,6 +249,7 @@ proptest! {
             filter: Filter::of(conditions.iter().map(|one| one.clause(&values)).collect()),
             zone: (zone > 0).then(|| cet.clone()),
             buckets_max,
+            step_s: None,
             stack: match number % 3 {
                 2 => Stack::Column(Field::Path.column()),
                 _ => Stack::StatusClass,
