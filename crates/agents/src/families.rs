@@ -125,8 +125,8 @@ impl Part {
         }
     }
 
-    fn text<'a>(&'a self, groups: &'a Groups) -> Cow<'a, [u8]> {
-        let group = |number: usize| groups.get(number).map_or(&b""[..], Vec::as_slice);
+    fn text<'a>(&'a self, groups: &Groups<'a>) -> Cow<'a, [u8]> {
+        let group = |number: usize| groups.get(number).copied().unwrap_or_default();
         match self {
             Self::Group(number) => Cow::Borrowed(group(*number)),
             Self::Template(template) => {

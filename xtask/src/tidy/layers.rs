@@ -5,7 +5,7 @@ use super::forbidden::{Crates, Exception, Rule};
 /// The crates that each crate may depend on, outside its tests.
 pub(super) const LAYERS: [(&str, &[&str]); 22] = [
     ("core", &[]),
-    ("agents", &["weir-core"]),
+    ("agents", &["weir-core", "weir-sync"]),
     ("demo", &[]),
     ("sync", &[]),
     ("observe", &["weir-sync"]),

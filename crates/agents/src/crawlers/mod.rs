@@ -86,17 +86,17 @@ impl Crawlers {
     /// longest match says most.
     pub(crate) fn find<'a>(&'a self, agent: &'a [u8]) -> Option<Crawler<'a>> {
         let agent = &agent[..agent.len().min(TEXT_BYTES_MAX)];
-        let rank = |found: &(usize, Vec<u8>)| {
+        let rank = |found: &(usize, &[u8])| {
             let is_tool = self.about[found.0].kind == CrawlerKind::Tool;
             (!is_tool, found.1.len(), std::cmp::Reverse(found.0))
         };
-        let Some((number, matched)) = self.patterns.all(agent).max_by_key(rank) else {
+        let Some((number, matched)) = self.patterns.all(agent).into_iter().max_by_key(rank) else {
             let is_bot = self.unnamed.is_match(agent);
             let kind = CrawlerKind::Unnamed;
             return is_bot.then_some(Crawler { name: UNNAMED, kind, operator: None, major: None });
         };
         let about = &self.about[number];
-        let end = memmem::find(agent, &matched).map(|start| start + matched.len());
+        let end = memmem::find(agent, matched).map(|start| start + matched.len());
         Some(Crawler {
             name: &about.name,
             kind: about.kind,

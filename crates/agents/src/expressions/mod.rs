@@ -6,21 +6,29 @@
 //! for expression in expressions: if expression matches text: return it
 //! ```
 //!
-//! This one differs in two ways. First, one search for the texts that the expressions require finds
-//! the few that may match ([`required`]). An expression that is no more than a text needs nothing
-//! else. Secondly, an embedded expression is compiled when one of its texts has been found for the
-//! first time, because most never are.
+//! This one differs in three ways. First, most texts differ from another only in their digits. What
+//! matches is found for their common [`outline`] once, and remembered ([`known`]); only expressions that
+//! care which digits a text has are tried again. Secondly, one search for the texts that the expressions
+//! require finds the few that may match ([`required`]). Thirdly, an embedded expression is compiled when
+//! one of its texts has been found for the first time, because most never are.
 
+mod known;
+mod matcher;
+mod outline;
 mod required;
 
-use std::sync::{Arc, OnceLock};
+use std::cell::RefCell;
+use std::ops::Range;
+use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::Hir;
-use weir_core::{BoundedRegex, PatternAccount, PatternBudget, RegexOptions};
+use weir_core::{PatternAccount, PatternBudget, RegexOptions};
 
 use crate::list::{ListError, Problem};
+use known::{Candidate, Candidates, KnownOutlines};
+use matcher::Matcher;
 
 /// The most expressions of a list: a few times those of the largest list that is published.
 pub(crate) const EXPRESSIONS_MAX: usize = 8_192;
@@ -63,11 +71,12 @@ pub(crate) struct Written {
 }
 
 /// The first match of an expression, and its groups. Groups that are not set are empty.
-pub(crate) type Groups = Vec<Vec<u8>>;
+pub(crate) type Groups<'t> = Vec<&'t [u8]>;
 
 /// A list of expressions.
 #[derive(Debug)]
 pub(crate) struct Expressions {
+    /// Finds the outlines of the texts that expressions require.
     search: AhoCorasick,
     /// The numbers of the expressions that require each text of the search.
     of_text: Vec<Vec<u16>>,
@@ -77,14 +86,12 @@ pub(crate) struct Expressions {
     /// How many groups each expression has.
     groups: Vec<usize>,
     budget: PatternBudget,
+    known: KnownOutlines,
 }
 
-#[derive(Debug)]
-enum Matcher {
-    /// An expression that is a text.
-    Plain(Vec<u8>),
-    /// An expression that is compiled when it may match. `None` inside if it cannot be compiled.
-    Compiled { text: String, regex: OnceLock<Option<BoundedRegex>> },
+thread_local! {
+    /// The memory for the outline of a text.
+    static OUTLINE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Expressions {
@@ -110,13 +117,17 @@ impl Expressions {
         for (number, written) in (0u16..).zip(written) {
             let expression = parse(&written)?;
             match required::required_texts(&expression) {
-                Some(required) => texts.extend(required.into_iter().map(|text| (text, number))),
+                Some(required) => {
+                    let outlines = required.iter().map(|text| outline::outline(text));
+                    texts.extend(outlines.map(|text| (text, number)));
+                }
                 None => always[usize::from(number / 64)] |= 1 << (number % 64),
             }
             groups.push(expression.properties().explicit_captures_len());
             matchers.push(Matcher::new(written, &expression, origin, &budget)?);
         }
         texts.sort();
+        texts.dedup();
         let mut of_text: Vec<Vec<u16>> = Vec::new();
         let mut searched: Vec<Vec<u8>> = Vec::new();
         for (text, number) in texts {
@@ -131,7 +142,8 @@ impl Expressions {
             .kind(Some(AhoCorasickKind::ContiguousNFA))
             .build(&searched)
             .map_err(|_| ListError::new(0, Problem::TooLarge))?;
-        Ok(Self { search, of_text, always, matchers, groups, budget })
+        let known = KnownOutlines::default();
+        Ok(Self { search, of_text, always, matchers, groups, budget, known })
     }
 
     /// Returns how many groups an expression has.
@@ -141,24 +153,53 @@ impl Expressions {
 
     /// Returns the number of the first expression that matches, and its groups. The first group is
     /// the whole match.
-    pub(crate) fn first(&self, text: &[u8]) -> Option<(usize, Groups)> {
+    pub(crate) fn first<'t>(&self, text: &'t [u8]) -> Option<(usize, Groups<'t>)> {
         let text = beginning(text);
-        let mut matching = self.candidates(text);
-        matching.find_map(|number| Some((number, self.groups(number, text)?)))
+        let known = self.known(text, false);
+        let mut candidates = known.candidates.iter();
+        candidates.find_map(|candidate| Some((candidate.number, self.groups(candidate, text)?)))
     }
 
     /// Returns the numbers of all expressions that match, in order, with the texts that they match.
-    pub(crate) fn all<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = (usize, Vec<u8>)> + 'a {
+    pub(crate) fn all<'t>(&self, text: &'t [u8]) -> Vec<(usize, &'t [u8])> {
         let text = beginning(text);
-        let whole = |groups: Groups| groups.into_iter().next();
-        self.candidates(text)
-            .filter_map(move |number| Some((number, self.groups(number, text).and_then(whole)?)))
+        let known = self.known(text, true);
+        let whole = |candidate: &Candidate| Some(*self.groups(candidate, text)?.first()?);
+        let candidates = known.candidates.iter();
+        candidates.filter_map(|candidate| Some((candidate.number, whole(candidate)?))).collect()
     }
 
-    /// Returns the numbers of the expressions that may match, in order.
-    fn candidates(&self, text: &[u8]) -> impl Iterator<Item = usize> + use<> {
+    /// Returns the candidates of a text, by its outline.
+    fn known(&self, text: &[u8], needs_all: bool) -> Arc<Candidates> {
+        OUTLINE.with_borrow_mut(|outline| {
+            outline::outline_into(text, outline);
+            self.known.candidates(outline, needs_all, || self.candidates(outline, needs_all))
+        })
+    }
+
+    /// Finds the candidates of an outline.
+    fn candidates(&self, outline: &[u8], needs_all: bool) -> Candidates {
+        let mut candidates = Vec::new();
+        for number in self.possible(outline) {
+            let matcher = &self.matchers[number];
+            let groups = match &matcher.outline {
+                Some(own) => own.groups(outline, &self.budget).map(|_| None),
+                None => matcher.expression.groups(outline, &self.budget).map(Some),
+            };
+            let Some(groups) = groups else { continue };
+            let is_certain = groups.is_some();
+            candidates.push(Candidate { number, groups });
+            if is_certain && !needs_all {
+                return Candidates { candidates, are_all: false };
+            }
+        }
+        Candidates { candidates, are_all: true }
+    }
+
+    /// Returns the numbers of the expressions whose required texts an outline has, in order.
+    fn possible(&self, outline: &[u8]) -> impl Iterator<Item = usize> + use<> {
         let mut bits = self.always.clone();
-        for found in self.search.find_overlapping_iter(text) {
+        for found in self.search.find_overlapping_iter(outline) {
             for number in &self.of_text[found.pattern().as_usize()] {
                 bits[usize::from(number / 64)] |= 1 << (number % 64);
             }
@@ -172,34 +213,16 @@ impl Expressions {
         })
     }
 
-    fn groups(&self, number: usize, text: &[u8]) -> Option<Groups> {
-        match &self.matchers[number] {
-            Matcher::Plain(plain) => Some(vec![plain.clone()]),
-            Matcher::Compiled { text: expression, regex } => {
-                let compiled = || BoundedRegex::new(expression, OPTIONS, &self.budget).ok();
-                regex.get_or_init(compiled).as_ref()?.groups(text)
+    /// Returns the groups of a candidate in a text that has its outline; `None` if it does not match.
+    fn groups<'t>(&self, candidate: &Candidate, text: &'t [u8]) -> Option<Groups<'t>> {
+        let slices = |ranges: &[Range<usize>]| ranges.iter().map(|it| &text[it.clone()]).collect();
+        match &candidate.groups {
+            Some(ranges) => Some(slices(ranges)),
+            None => {
+                let expression = &self.matchers[candidate.number].expression;
+                Some(slices(&expression.groups(text, &self.budget)?))
             }
         }
-    }
-}
-
-impl Matcher {
-    fn new(
-        written: Written,
-        expression: &Hir,
-        origin: Origin,
-        budget: &PatternBudget,
-    ) -> Result<Self, ListError> {
-        if let Some(plain) = required::plain_text(expression).filter(|it| it.len() > 1) {
-            return Ok(Self::Plain(plain.to_vec()));
-        }
-        let regex = OnceLock::new();
-        if origin == Origin::User {
-            let compiled = BoundedRegex::new(&written.text, OPTIONS, budget);
-            let compiled = compiled.map_err(|_| ListError::new(written.line, Problem::TooLarge))?;
-            regex.get_or_init(|| Some(compiled));
-        }
-        Ok(Self::Compiled { text: written.text, regex })
     }
 }
 
@@ -226,103 +249,4 @@ fn parse(written: &Written) -> Result<Hir, ListError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::{Expressions, Origin, Written};
-    use crate::list::Problem;
-    use weir_core::{BoundedRegex, PatternBudget};
-
-    fn written(texts: &[String]) -> Vec<Written> {
-        let numbered = texts.iter().zip(1..);
-        numbered.map(|(text, line)| Written { line, text: text.clone() }).collect()
-    }
-
-    fn list(texts: &[&str]) -> Result<Expressions, crate::ListError> {
-        let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
-        Expressions::new(written(&texts), Origin::User)
-    }
-
-    #[test]
-    fn the_first_expression_that_matches_wins_and_has_its_groups() {
-        let list = list(&[r"(Foo)/(\d+)(x)?", "Foo", "(?:)", "Bar"]).expect("it is valid");
-        let first = |text: &str| list.first(text.as_bytes());
-        let groups = ["Foo/12", "Foo", "12", ""].map(|it| it.as_bytes().to_vec()).to_vec();
-        assert_eq!(first("a Foo/12"), Some((0, groups)));
-        assert_eq!(first("a Foo"), Some((1, vec![b"Foo".to_vec()])));
-        assert_eq!(first("Bar").map(|it| it.0), Some(2), "an expression that requires no text");
-        let all: Vec<usize> = list.all(b"Bar Foo/1").map(|it| it.0).collect();
-        assert_eq!(all, [0, 1, 2, 3]);
-    }
-
-    #[test]
-    fn a_wrong_expression_is_named_by_its_line() {
-        let problem = |texts: &[&str]| {
-            let error = list(texts).expect_err("it is wrong");
-            (error.line(), error.to_string())
-        };
-        let (line, text) = problem(&["a", "(b"]);
-        assert_eq!(line, 2);
-        assert!(text.contains("line 2") && text.contains("unclosed group"), "{text}");
-        let (line, text) = problem(&["a", "b", r"(\w{1000}){1000}"]);
-        assert_eq!(line, 3);
-        assert!(text.contains("too large"), "{text}");
-        let (line, _) = problem(&["a", &"b".repeat(5000)]);
-        assert_eq!(line, 2);
-        let many = vec!["(a)"; super::EXPRESSIONS_MAX + 1];
-        assert_eq!(problem(&many).0, super::EXPRESSIONS_MAX + 1);
-    }
-
-    #[test]
-    fn many_large_expressions_are_refused_together() {
-        let large = format!("({})(?:x|y)", "[a-z]{90}".repeat(60));
-        let error = list(&vec![&*large; 4000]).expect_err("they take too much memory");
-        assert!(matches!(error.problem(), Problem::TooLarge), "{error}");
-        assert!(error.line() > 2, "{error}");
-    }
-
-    /// Expressions of few letters, so that they often match.
-    fn expression() -> impl Strategy<Value = String> {
-        let leaf = prop_oneof![
-            "[ab]{1,4}",
-            Just("[ab]".to_owned()),
-            Just(".".to_owned()),
-            Just("^".to_owned()),
-            Just("$".to_owned()),
-            Just(r"\d".to_owned()),
-        ];
-        leaf.prop_recursive(4, 24, 4, |inner| {
-            prop_oneof![
-                proptest::collection::vec(inner.clone(), 1..4).prop_map(|it| it.concat()),
-                proptest::collection::vec(inner.clone(), 1..4)
-                    .prop_map(|it| format!("({})", it.join("|"))),
-                inner.clone().prop_map(|it| format!("(?:{it})?")),
-                inner.clone().prop_map(|it| format!("(?:{it})*")),
-                inner.clone().prop_map(|it| format!("(?:{it})+")),
-                inner.prop_map(|it| format!("(?:{it}){{2,3}}")),
-            ]
-        })
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(300))]
-        #[test]
-        fn the_search_leaves_out_no_match(
-            texts in proptest::collection::vec(expression(), 1..8),
-            agents in proptest::collection::vec("[ab1]{0,8}", 1..16),
-        ) {
-            let list = Expressions::new(written(&texts), Origin::Embedded).expect("valid");
-            let alone: Vec<BoundedRegex> = texts
-                .iter()
-                .map(|text| BoundedRegex::new(text, super::OPTIONS, &PatternBudget::default()))
-                .collect::<Result<_, _>>()
-                .expect("valid");
-            for agent in &agents {
-                let found: Vec<_> = list.all(agent.as_bytes()).map(|it| it.0).collect();
-                let matching = |regex: &&BoundedRegex| regex.is_match(agent.as_bytes());
-                let numbers = alone.iter().enumerate().filter(|it| matching(&it.1));
-                prop_assert_eq!(found, numbers.map(|it| it.0).collect::<Vec<_>>(), "{}", agent);
-            }
-        }
-    }
-}
+mod tests;

@@ -1,5 +1,6 @@
 //! Expressions that are counted with their caches, and that end their work when it is stopped.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use regex_automata::meta::{self, Cache};
@@ -160,6 +161,13 @@ impl BoundedRegex {
     /// Returns the first match and its groups; those that it does not set are empty. There are no
     /// groups unless the options [keep](RegexOptions::keeps_groups) them.
     pub fn groups(&self, text: &[u8]) -> Option<Vec<Vec<u8>>> {
+        let ranges = self.group_ranges(text)?.into_iter();
+        Some(ranges.map(|range| text[range].to_vec()).collect())
+    }
+
+    /// Returns the place of the first match and those of its groups, as [`Self::groups`] does their
+    /// texts.
+    pub fn group_ranges(&self, text: &[u8]) -> Option<Vec<Range<usize>>> {
         let SharedRegex { regex, caches, .. } = &*self.shared;
         if self.budget.is_stopped() {
             return None;
@@ -169,8 +177,8 @@ impl BoundedRegex {
             regex.search_captures_with(cache, &Input::new(text), &mut groups);
         };
         caches.search(regex, &self.budget, search);
-        let bytes = |group: Option<Span>| group.map_or(Vec::new(), |span| text[span].to_vec());
-        groups.is_match().then(|| groups.iter().map(bytes).collect())
+        let range = |group: Option<Span>| group.map_or(0..0, |span| span.range());
+        groups.is_match().then(|| groups.iter().map(range).collect())
     }
 
     /// Returns the number of groups that the expression has.
