@@ -16,6 +16,7 @@
 mod code;
 mod error;
 mod format_table;
+mod read_ahead;
 mod reader;
 mod record;
 mod section;

@@ -4,15 +4,18 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::sync::Arc;
+use std::thread;
 
 use weir_core::{Field, Format, LiveIds, Segment, StoredValueError, TimeBounds, Values};
 
 use crate::code::Decoder;
 use crate::error::StoreError;
-use crate::record::{FRAME_BYTES, HEADER_BYTES, RecordKind, Torn, read_header, read_record};
+use crate::read_ahead::{Record, RecordsAhead};
+use crate::record::{FRAME_BYTES, HEADER_BYTES, RecordKind, Torn, read_header};
 use crate::section::Tag;
+use crate::segment::DecodedSegment;
 use crate::source::{StoredSource, Summary};
-use crate::{format_table, segment, values};
+use crate::{format_table, values};
 
 /// A data set that was read.
 #[derive(Debug)]
@@ -63,6 +66,12 @@ impl StoredData {
 #[derive(Debug)]
 pub struct Reader<R> {
     input: R,
+    content: Content,
+}
+
+/// What was read so far.
+#[derive(Debug)]
+struct Content {
     data: StoredData,
     /// The offset of the record that is being read.
     offset: u64,
@@ -88,7 +97,7 @@ impl From<StoredValueError> for Refusal {
     }
 }
 
-impl<R: Read> Reader<R> {
+impl<R: Read + Send> Reader<R> {
     /// Reads the header. Values and segments may take as much memory as is given for each.
     ///
     /// # Errors
@@ -110,18 +119,25 @@ impl<R: Read> Reader<R> {
             format_table: Vec::new(),
             columns: Vec::new(),
         };
-        Ok(Self { input, data, offset: HEADER_BYTES, segment_bytes: 0, segment_bytes_max })
+        let content = Content { data, offset: HEADER_BYTES, segment_bytes: 0, segment_bytes_max };
+        Ok(Self { input, content })
     }
 
     /// Reads the data set up to its last commit.
     ///
     /// # Errors
     /// If there is none, or if a record is whole and not what a data set has.
-    pub fn read(mut self) -> Result<StoredData, StoreError> {
-        let mut payload = Vec::new();
+    pub fn read(self) -> Result<StoredData, StoreError> {
+        let Self { mut input, content } = self;
+        thread::scope(|scope| content.read(RecordsAhead::begin(scope, &mut input)))
+    }
+}
+
+impl Content {
+    fn read(mut self, mut records: RecordsAhead) -> Result<StoredData, StoreError> {
         loop {
-            let kind = match read_record(&mut self.input, &mut payload) {
-                Ok(Some(kind)) => kind,
+            let Record { kind, payload, segments } = match records.next() {
+                Ok(Some(record)) => record,
                 Ok(None) if self.data.committed_bytes > 0 => return self.end(None),
                 Ok(None) => return Err(self.damaged("it ends before it is complete")),
                 Err(Torn::Io(error)) => return Err(error.into()),
@@ -130,7 +146,7 @@ impl<R: Read> Reader<R> {
             if kind == RecordKind::Part && self.data.committed_bytes > 0 {
                 return Err(self.damaged("it goes on after it was complete"));
             }
-            self.apply(&payload).map_err(|refusal| match refusal {
+            self.apply(&payload, segments).map_err(|refusal| match refusal {
                 Refusal::Damaged(reason) => self.damaged(reason),
                 Refusal::Memory => StoreError::Memory,
             })?;
@@ -138,6 +154,7 @@ impl<R: Read> Reader<R> {
             if kind == RecordKind::Commit {
                 self.data.committed_bytes = self.offset;
             }
+            records.give_back(payload);
         }
     }
 
@@ -168,12 +185,17 @@ impl<R: Read> Reader<R> {
         StoreError::Damaged { offset: self.offset, reason }
     }
 
-    fn apply(&mut self, payload: &[u8]) -> Result<(), Refusal> {
-        let mut decoder = Decoder::new(payload);
+    /// Adds the sections of a record, of which the segments are decoded.
+    fn apply(
+        &mut self,
+        payload: &[u8],
+        segments: Vec<Option<DecodedSegment>>,
+    ) -> Result<(), Refusal> {
+        let (mut decoder, mut segments) = (Decoder::new(payload), segments.into_iter());
         while !decoder.is_empty() {
             let (tag, mut section) =
                 decoder.section().ok_or(Refusal::Damaged("a section is of an unknown kind"))?;
-            self.apply_section(tag, &mut section)?;
+            self.apply_section(tag, &mut section, &mut segments)?;
             if !section.is_empty() {
                 return Err(Refusal::Damaged("a section is too long"));
             }
@@ -181,7 +203,12 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
-    fn apply_section(&mut self, tag: Tag, section: &mut Decoder<'_>) -> Result<(), Refusal> {
+    fn apply_section(
+        &mut self,
+        tag: Tag,
+        section: &mut Decoder<'_>,
+        segments: &mut impl Iterator<Item = Option<DecodedSegment>>,
+    ) -> Result<(), Refusal> {
         let data = &mut self.data;
         let damaged = Refusal::Damaged;
         match tag {
@@ -204,7 +231,10 @@ impl<R: Read> Reader<R> {
                 values::decode_state(section, &data.columns, &mut data.values)
                     .ok_or(damaged("the state of a column is wrong"))?;
             }
-            Tag::Segment => self.add_segment(section)?,
+            Tag::Segment => {
+                *section = Decoder::new(&[]);
+                self.add_segment(segments.next().flatten())?;
+            }
             Tag::Removed => {
                 let numbers = section.list(Decoder::u64);
                 for number in numbers.ok_or(damaged("the removed segments are wrong"))? {
@@ -243,9 +273,12 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
-    fn add_segment(&mut self, section: &mut Decoder<'_>) -> Result<(), Refusal> {
-        let read = segment::decode(section, &self.data.columns);
-        let (number, parts, bounds) = read.ok_or(Refusal::Damaged("a segment is wrong"))?;
+    /// Adds a segment; `None` if it could not be decoded.
+    fn add_segment(&mut self, decoded: Option<DecodedSegment>) -> Result<(), Refusal> {
+        let wrong = Refusal::Damaged("a segment is wrong");
+        let Some(decoded) = decoded else { return Err(wrong) };
+        let (number, bounds) = (decoded.number, decoded.bounds);
+        let parts = decoded.into_parts(&self.data.columns).ok_or(wrong)?;
         let segment = Segment::of_parts(parts, &self.data.values)
             .ok_or(Refusal::Damaged("the columns of a segment do not fit each other"))?;
         self.segment_bytes += segment.memory_bytes();

@@ -43,11 +43,29 @@ pub(crate) fn encode(encoder: &mut Encoder, number: u64, segment: &Segment, boun
     });
 }
 
-/// Reads what [`encode`] has written. `columns` are the numbers that the stored columns have here.
-pub(crate) fn decode(
-    decoder: &mut Decoder<'_>,
-    columns: &[usize],
-) -> Option<(u64, SegmentParts, TimeBounds)> {
+/// A segment as it is stored.
+#[derive(Debug)]
+pub(crate) struct DecodedSegment {
+    pub(crate) number: u64,
+    /// The columns have the numbers that they were stored with.
+    parts: SegmentParts,
+    pub(crate) bounds: TimeBounds,
+}
+
+impl DecodedSegment {
+    /// The parts of the segment. `columns` are the numbers that the stored columns have here.
+    pub(crate) fn into_parts(mut self, columns: &[usize]) -> Option<SegmentParts> {
+        for (index, _) in &mut self.parts.columns {
+            *index = *columns.get(*index)?;
+        }
+        // Another version may have the known columns in another order.
+        self.parts.columns.sort_by_key(|(index, _)| *index);
+        Some(self.parts)
+    }
+}
+
+/// Reads what [`encode`] has written.
+pub(crate) fn decode(decoder: &mut Decoder<'_>) -> Option<DecodedSegment> {
     let number = decoder.u64()?;
     let bounds =
         TimeBounds { first_ns: decoder.i64()?, last_ns: decoder.i64()?, untimed: decoder.bool()? };
@@ -56,7 +74,7 @@ pub(crate) fn decode(
     let rows = usize::try_from(decoder.u64()?).ok()?;
     let line_starts = decoder.codes()?;
     let column = |decoder: &mut Decoder<'_>| {
-        let index = *columns.get(usize::try_from(decoder.u32()?).ok()?)?;
+        let index = usize::try_from(decoder.u32()?).ok()?;
         let column = match decoder.u8()? {
             0 => ColumnParts::Text(decoder.codes()?),
             1 => ColumnParts::Number(decoder.numbers()?),
@@ -65,9 +83,7 @@ pub(crate) fn decode(
         };
         Some((index, column))
     };
-    let mut columns = decoder.list(column)?;
-    // Another version may have the known columns in another order.
-    columns.sort_by_key(|(index, _)| *index);
+    let columns = decoder.list(column)?;
     let parts = SegmentParts { kind, source, block_offset, rows, line_starts, columns };
-    Some((number, parts, bounds))
+    Some(DecodedSegment { number, parts, bounds })
 }

@@ -58,7 +58,7 @@ impl DataSet {
     /// # Errors
     /// If the input is not a whole data set of this version, or does not fit in the memory of this
     /// one. The data set is then as it was.
-    pub fn load(&self, input: impl Read) -> Result<(), StoreError> {
+    pub fn load(&self, input: impl Read + Send) -> Result<(), StoreError> {
         let value_bytes_max = self.retention().values_bytes_max(self.memory_bytes_max());
         let segment_bytes_max = self.memory_bytes_max() - value_bytes_max;
         let stored = Reader::new(input, value_bytes_max, segment_bytes_max)?.read()?;

@@ -1,0 +1,81 @@
+//! Reads records, and decodes their segments, on a thread of its own.
+
+use std::io::Read;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread::Scope;
+
+use crate::code::Decoder;
+use crate::record::{RecordKind, Torn, read_record};
+use crate::section::Tag;
+use crate::segment::{self, DecodedSegment};
+
+/// The most records that wait. Each may be as large as a segment.
+const WAITING_MAX: usize = 2;
+
+/// A whole record.
+#[derive(Debug)]
+pub(crate) struct Record {
+    pub(crate) kind: RecordKind,
+    pub(crate) payload: Vec<u8>,
+    /// The segments of its sections, in their order. `None` for one that is damaged.
+    pub(crate) segments: Vec<Option<DecodedSegment>>,
+}
+
+/// The records of an input, in their order.
+#[derive(Debug)]
+pub(crate) struct RecordsAhead {
+    records: Receiver<Result<Option<Record>, Torn>>,
+    /// Payloads that were used, so that their memory is used again.
+    used: Sender<Vec<u8>>,
+}
+
+impl RecordsAhead {
+    /// Begins to read. The thread ends after the last record, or after these records are dropped.
+    pub(crate) fn begin<'scope>(
+        scope: &'scope Scope<'scope, '_>,
+        input: &'scope mut (impl Read + Send),
+    ) -> Self {
+        let (sender, records) = sync_channel(WAITING_MAX);
+        let (used, spare) = channel();
+        scope.spawn(move || read_all(input, &sender, &spare));
+        Self { records, used }
+    }
+
+    /// Returns the next record; `None` at the end of the input. After an error there is no other.
+    pub(crate) fn next(&mut self) -> Result<Option<Record>, Torn> {
+        self.records.recv().unwrap_or(Ok(None))
+    }
+
+    /// Takes back the payload of a record.
+    pub(crate) fn give_back(&mut self, payload: Vec<u8>) {
+        // If the thread has ended, nothing needs it.
+        let _ = self.used.send(payload);
+    }
+}
+
+fn read_all(
+    input: &mut impl Read,
+    sender: &SyncSender<Result<Option<Record>, Torn>>,
+    spare: &Receiver<Vec<u8>>,
+) {
+    loop {
+        let mut payload = spare.try_recv().unwrap_or_default();
+        let read = read_record(input, &mut payload)
+            .map(|kind| kind.map(|kind| Record { kind, segments: segments(&payload), payload }));
+        let is_last = !matches!(read, Ok(Some(_)));
+        if sender.send(read).is_err() || is_last {
+            return;
+        }
+    }
+}
+
+/// The segments of a payload, up to the first section that is damaged.
+fn segments(payload: &[u8]) -> Vec<Option<DecodedSegment>> {
+    let (mut decoder, mut segments) = (Decoder::new(payload), Vec::new());
+    while let Some((tag, mut section)) = decoder.section() {
+        if tag == Tag::Segment {
+            segments.push(segment::decode(&mut section).filter(|_| section.is_empty()));
+        }
+    }
+    segments
+}
