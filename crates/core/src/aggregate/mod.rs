@@ -40,7 +40,7 @@
 //! | [`Histogram`] | 8 bytes for each bucket and group |
 //! | [`TopList`] | in proportion to the distinct values of its column |
 //! | [`Quantiles`] | 32 KiB, and at most about 4 MiB |
-//! | [`Visitors`] | at most 18 MiB |
+//! | [`Visitors`] | at most 17 MiB |
 //! | [`DurationCounts`] | 2 KiB for each span of time |
 //! | [`GroupTable`] | in proportion to the groups and their distinct numbers |
 

@@ -10,9 +10,8 @@
 //! depends on a number that is computed from the visitor alone. So the visitors that remain are
 //! the same for every order of the requests and every division of them among counters.
 
-use hashbrown::HashTable;
-
 use super::counts::VisitorCounts;
+use super::entries::HalfHours;
 
 /// Distinct visitors by day, and their visits.
 ///
@@ -41,11 +40,11 @@ use super::counts::VisitorCounts;
 ///
 /// # Memory
 ///
-/// At most 18 MiB for the default number of entries, and half as much again for moments.
+/// At most 17 MiB for the default number of entries, and as much again for moments.
 #[derive(Debug, Clone)]
 pub struct VisitorCounter {
     /// At most `half_hours_max`, each of a visitor whose key has `level` leading zeros.
-    half_hours: HashTable<HalfHour>,
+    half_hours: HalfHours,
     half_hours_max: usize,
     /// One visitor in 2^`level` is kept.
     level: u32,
@@ -78,6 +77,8 @@ impl HalfHour {
     /// Makes the number of every half hour positive: a time is within 300 years of 1970.
     const BIAS: i64 = 1 << 23;
     const UNTIMED: u32 = u32::MAX;
+    /// An entry of no visitor: all times are after the half hour with the number 0.
+    pub(super) const FREE: Self = Self { key: 0, place: 0, first_s: 0, last_s: 0 };
 
     /// The entry of one request.
     pub(in crate::aggregate) fn new(key: u64, moment: Option<Moment>) -> Self {
@@ -90,6 +91,16 @@ impl HalfHour {
         let second = unix_s.rem_euclid(Self::SECONDS) as u16;
         let place = ((number + Self::BIAS) << 2 | relative_day) as u32;
         Self { key, place, first_s: second, last_s: second }
+    }
+
+    /// Returns whether it stands for no entry.
+    pub(super) fn is_free(self) -> bool {
+        self.place == 0
+    }
+
+    /// Returns whether one visitor in 2^`level` is kept and this is one of them.
+    pub(super) fn is_kept(self, level: u32) -> bool {
+        self.key.leading_zeros() >= level
     }
 
     /// Returns whether the requests have a time.
@@ -123,12 +134,14 @@ impl HalfHour {
         self.last_s = self.last_s.max(other.last_s);
     }
 
-    /// A number for the table. Keys differ in their high bits, and in none of them once visitors
-    /// are left out.
-    fn hash(self) -> u64 {
-        (self.key ^ u64::from(self.place)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32)
+    /// A number whose high bits differ. Those of keys are zeros once visitors are left out.
+    pub(super) fn hash(self) -> u64 {
+        (self.key ^ u64::from(self.place)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 }
+
+/// The fewest entries that are added before entries of one place are joined again.
+const PENDING_MIN: usize = 1 << 10;
 
 impl Default for VisitorCounter {
     fn default() -> Self {
@@ -137,17 +150,17 @@ impl Default for VisitorCounter {
 }
 
 impl VisitorCounter {
-    /// The number of entries up to which counts are exact by default: what a table of 2^20 places,
-    /// 17 bytes each, can hold.
+    /// The number of entries up to which counts are exact by default: seven eighths of 2^20, which
+    /// take 16 MiB.
     pub const HALF_HOURS_MAX: usize = 7 << 17;
 
     /// Returns a counter without visitors that keeps at most this number of entries, for one of
     /// many groups.
     ///
-    /// Its memory is 17 to 39 bytes for each entry. The error of an estimate is about one part in
-    /// the square root of half their number.
+    /// Its memory is 16 to 32 bytes for each entry, and 128 KiB. The error of an estimate is about one
+    /// part in the square root of half their number.
     pub fn with_half_hours_max(half_hours_max: usize) -> Self {
-        Self { half_hours: HashTable::new(), half_hours_max, level: 0 }
+        Self { half_hours: HalfHours::default(), half_hours_max, level: 0 }
     }
 
     /// Adds a request of a visitor.
@@ -156,9 +169,9 @@ impl VisitorCounter {
     /// request without a time belongs to no day and no visit.
     #[inline]
     pub fn add(&mut self, client: u32, agent: u32, moment: Option<Moment>) {
-        let key = visitor_key(client, agent);
-        if self.keeps(key) {
-            self.insert(HalfHour::new(key, moment));
+        let half_hour = HalfHour::new(visitor_key(client, agent), moment);
+        if half_hour.is_kept(self.level) && self.half_hours.add(half_hour) {
+            self.make_room();
         }
     }
 
@@ -166,12 +179,10 @@ impl VisitorCounter {
     ///
     /// Both must keep the same number of entries. Equals one counter of all requests.
     pub fn merge(&mut self, other: &Self) {
-        if other.level > self.level {
-            self.thin_to(other.level);
-        }
-        for half_hour in &other.half_hours {
-            if self.keeps(half_hour.key) {
-                self.insert(*half_hour);
+        self.level = self.level.max(other.level);
+        for half_hour in other.half_hours.iter() {
+            if half_hour.is_kept(self.level) && self.half_hours.append(*half_hour) {
+                self.make_room();
             }
         }
     }
@@ -180,7 +191,10 @@ impl VisitorCounter {
     ///
     /// Sorts the entries: about a tenth of a second for a million.
     pub fn counts(&self) -> VisitorCounts {
-        VisitorCounts::of(self.half_hours.iter().copied().collect(), self.level)
+        let mut joined = Self { half_hours: self.half_hours.settled(), ..*self };
+        joined.join();
+        let Self { half_hours, level, .. } = joined;
+        VisitorCounts::of(half_hours.into_vec(), level)
     }
 
     /// Returns the counts of the visitors whose agents, which are ids, are chosen.
@@ -192,40 +206,25 @@ impl VisitorCounter {
 
     /// Returns the memory that the entries take, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        self.half_hours.allocation_size()
+        self.half_hours.memory_bytes()
     }
 
-    fn keeps(&self, key: u64) -> bool {
-        key.leading_zeros() >= self.level
-    }
-
-    #[inline]
-    fn insert(&mut self, half_hour: HalfHour) {
-        let hash = half_hour.hash();
-        if let Some(own) = self.half_hours.find_mut(hash, |own| own.place() == half_hour.place()) {
-            own.widen(half_hour);
-        } else if self.half_hours.len() < self.half_hours_max {
-            self.half_hours.insert_unique(hash, half_hour, |own| own.hash());
-        } else {
-            self.thin_to(self.level + 1);
-            if self.keeps(half_hour.key) {
-                self.insert(half_hour);
-            }
+    /// Makes room for another entry.
+    fn make_room(&mut self) {
+        let max = self.half_hours_max;
+        if !self.half_hours.grow(max + (max / 7).max(PENDING_MIN)) {
+            self.join();
         }
     }
 
-    /// Keeps one visitor in 2^`level`.
-    ///
-    /// A table from which entries were removed grows although it has room for others, so it is
-    /// filled anew.
+    /// Joins the entries of one place, and keeps fewer visitors until all entries have room. Which
+    /// visitors does not depend on when this was done before.
     #[cold]
-    fn thin_to(&mut self, level: u32) {
-        self.level = level;
-        let kept = self.half_hours.iter().filter(|half_hour| self.keeps(half_hour.key));
-        let kept: Vec<HalfHour> = kept.copied().collect();
-        self.half_hours.clear();
-        for half_hour in kept {
-            self.half_hours.insert_unique(half_hour.hash(), half_hour, |own| own.hash());
+    fn join(&mut self) {
+        self.half_hours.join(self.level);
+        while self.half_hours.len() > self.half_hours_max {
+            self.level += 1;
+            self.half_hours.retain(self.level);
         }
     }
 }

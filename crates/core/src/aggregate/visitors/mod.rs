@@ -7,6 +7,7 @@
 mod counter;
 mod counts;
 mod days;
+mod entries;
 
 use std::collections::BTreeMap;
 
