@@ -35,6 +35,7 @@ import { sources } from "../cases/sources.mjs";
 import { stories } from "../cases/stories.mjs";
 import { tripping } from "../cases/tripping.mjs";
 import { trying } from "../cases/trying.mjs";
+import { wall } from "../cases/wall.mjs";
 import { whole } from "../cases/whole.mjs";
 import { launchForTests } from "./browser.mjs";
 import { slowCommands } from "./slowTest.mjs";
@@ -73,7 +74,20 @@ const PARTS = {
   ],
   "chromium-questions": [
     "chromium",
-    [frame, families, whole, latency, filtering, trying, replaying, lab, lines, stories, tripping],
+    [
+      frame,
+      families,
+      whole,
+      latency,
+      wall,
+      filtering,
+      trying,
+      replaying,
+      lab,
+      lines,
+      stories,
+      tripping,
+    ],
   ],
   "chromium-inside": ["chromium", [gateway, glass, inside, behind, counting, measuring]],
   "chromium-large": ["chromium", OF_LARGE_LOG],
