@@ -15,9 +15,11 @@ let last = "";
 /** Asks, if the question has changed; the answer follows the data. */
 export function askFailing(): void {
   const { question, connection, session } = state.value;
-  const key = JSON.stringify([question, session]);
-  if (connection !== "open" || key === last) return;
+  // A connection knows nothing of what was asked on the one before.
+  const key = connection === "open" ? JSON.stringify([question, session]) : "";
+  if (key === last) return;
   last = key;
+  if (key === "") return;
   query += 1;
   askList(FAILING, query, { ...question, top: TOP }, { group: "path", sort: "errors" });
   const list = { query, field: "path", order: key, from: 0 };

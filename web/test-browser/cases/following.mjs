@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { appendFile, readFile, rename, writeFile } from "node:fs/promises";
 import { byId, dropFromDesktop, openSources, settled, shows, until } from "../support/page.mjs";
+import { CUT } from "../support/proxy.mjs";
 import { fixture, report } from "../support/weir.mjs";
 
 /**
@@ -11,8 +12,6 @@ import { fixture, report } from "../support/weir.mjs";
  */
 const SEEN_MS_MAX = 20_000;
 const ELASTIC = fixture("apache-combined/elastic-first-2000.log");
-/** Console messages of a browser about a connection that the test has cut. */
-const CUT = [/WebSocket/, /ERR_(CONNECTION|EMPTY_RESPONSE|SOCKET)/, /Failed to load resource/];
 
 export function following(define, { browserName }) {
   if (browserName !== "chromium") {

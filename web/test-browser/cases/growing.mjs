@@ -12,18 +12,8 @@ import {
   shows,
   until,
 } from "../support/page.mjs";
+import { CUT } from "../support/proxy.mjs";
 import { report } from "../support/weir.mjs";
-
-/** Console messages of a browser about a connection that the test has cut. */
-const CUT = [
-  /WebSocket/,
-  /can.t establish a connection/,
-  /ERR_(CONNECTION|EMPTY_RESPONSE|SOCKET)/,
-  /was interrupted/,
-  /Failed to load resource/,
-  /NetworkError/,
-  /NS_ERROR/,
-];
 
 /**
  * The upload pauses after each such number of bytes. Two connections may be two messages of 32 MiB

@@ -3,11 +3,10 @@
 import assert from "node:assert/strict";
 import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { byId, openSources, row, shows, until } from "../support/page.mjs";
+import { CUT } from "../support/proxy.mjs";
 import { fixture, report, Server } from "../support/weir.mjs";
 
 const ELASTIC = fixture("apache-combined/elastic-first-2000.log");
-/** Console messages of a browser about a connection that the test has cut. */
-const CUT = [/WebSocket/, /ERR_(CONNECTION|EMPTY_RESPONSE|SOCKET)/, /Failed to load resource/];
 
 export function returning(define) {
   define(

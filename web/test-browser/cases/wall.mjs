@@ -1,9 +1,13 @@
 // The wall screen: figures, the chart and lists, and nothing to press.
 
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
 import { findings } from "../support/axe.mjs";
 import { byId, choose, settled, until } from "../support/page.mjs";
+import { CUT } from "../support/proxy.mjs";
 import { fixture, report } from "../support/weir.mjs";
+
+const FAILED = `192.0.2.7 - - [17/May/2015:10:05:03 +0000] "GET /broken HTTP/1.1" 500 1 "-" "curl/8"\n`;
 
 const LOG = fixture("apache-combined/elastic-first-2000.log");
 
@@ -53,5 +57,35 @@ export function wall(define) {
       await settled(page);
       assert.equal(await page.$(byId("wall")), null);
     },
+  );
+
+  define(
+    "a wall screen goes on after a lost connection",
+    async (world) => {
+      const { page, server } = world;
+      const proxy = await world.startProxy();
+      await page.goto(proxy.url);
+      await choose(page, LOG);
+      await settled(page);
+      const { pathname } = new URL(page.url());
+      await page.goto(`${page.url()}?wall`);
+      const failing = () =>
+        [...document.querySelectorAll(".wall-lists section")].at(1)?.textContent ?? "";
+      await until(page, () => document.querySelectorAll(".wall-lists li").length >= 11);
+      assert.doesNotMatch(await page.evaluate(failing), /\/broken/);
+      proxy.cut();
+      proxy.restore();
+      const more = world.path("more.log");
+      await writeFile(more, FAILED.repeat(50));
+      const other = await world.newPage();
+      await other.goto(new URL(pathname, server.url));
+      await settled(other);
+      await choose(other, more);
+      await until(page, () => {
+        const list = [...document.querySelectorAll(".wall-lists section")].at(1);
+        return list?.textContent.includes("/broken") && list.textContent.includes("50 of 50");
+      });
+    },
+    { allowed: CUT },
   );
 }

@@ -3,6 +3,17 @@
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 
+/** Console messages of a browser about a connection that the test has cut. */
+export const CUT = [
+  /WebSocket/,
+  /can.t establish a connection/,
+  /ERR_(CONNECTION|EMPTY_RESPONSE|SOCKET)/,
+  /was interrupted/,
+  /Failed to load resource/,
+  /NetworkError/,
+  /NS_ERROR/,
+];
+
 export class ServerProxy {
   /** Bytes received from the page since the last `restore`. */
   received = 0;
