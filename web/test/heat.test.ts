@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Histogram } from "../src/generated/Histogram";
 import { levelOf } from "../src/heat/draw";
 import { densityOf, heatLayoutOf, stepAt } from "../src/heat/layout";
-import { type Heat, heatOf } from "../src/heat/map";
+import { type Heat, heatOf, stepsText } from "../src/heat/map";
 import {
   countIn,
   durationsIn,
@@ -142,6 +142,15 @@ describe("a rectangle", () => {
       { field: "request_time", op: "<", values: ["0.2"] },
     ]);
     expect(narrowed([before], MAP, NOTHING)).toEqual([before]);
+    const high: Rectangle = { time: null, step: at(0, MAP.bounds.length - 2) };
+    expect(narrowed([before], MAP, high)).toEqual([before]);
+    expect(narrowed([], MAP, high)).toEqual([{ field: "request_time", op: ">=", values: ["0"] }]);
+  });
+
+  it("says that a last step has no end", () => {
+    const endless = heat([[1, 2]], [0.5, 1e6, 18446744073.709553]);
+    expect(stepsText(endless, 0, 0)).toBe("500 ms to below 11 days 13 h");
+    expect(stepsText(endless, 0, 1)).toBe("500 ms and more");
   });
 
   it("is made by keys", () => {

@@ -1,10 +1,10 @@
-import { duration, shortDuration } from "../format/duration";
+import { duration } from "../format/duration";
 import { wordsOf } from "../format/kind";
 import { count, plural } from "../format/number";
 import { rangeText } from "../format/time";
 import type { Report } from "../generated/Report";
 import { DURATION_TITLES } from "../generated/words";
-import { endOf, type Heat } from "./map";
+import { endOf, type Heat, type HeatSpan, stepsText } from "./map";
 
 /** The map as a table with a row for each span that has records. */
 export function HeatTable({ heat, report }: { heat: Heat; report: Report }) {
@@ -24,7 +24,7 @@ export function HeatTable({ heat, report }: { heat: Heat; report: Report }) {
             <th scope="col">{title}</th>
             <th scope="col">Median</th>
             <th scope="col">p95</th>
-            <th scope="col">Longest below</th>
+            <th scope="col">Longest</th>
           </tr>
         </thead>
         <tbody>
@@ -39,13 +39,17 @@ export function HeatTable({ heat, report }: { heat: Heat; report: Report }) {
               <td>{count(span.total)}</td>
               <td>{span.median === null ? "–" : duration(span.median)}</td>
               <td>{span.p95 === null ? "–" : duration(span.p95)}</td>
-              <td>
-                {shortDuration(heat.bounds[span.counts.findLastIndex((one) => one > 0) + 1] ?? 0)}
-              </td>
+              <td>{longestIn(heat, span)}</td>
             </tr>
           ))}
         </tbody>
       </table>
     </div>
   );
+}
+
+/** The step of the longest duration. */
+function longestIn(heat: Heat, { counts }: HeatSpan): string {
+  const longest = counts.findLastIndex((one) => one > 0);
+  return longest < 0 ? "–" : stepsText(heat, longest, longest);
 }

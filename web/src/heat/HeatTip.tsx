@@ -1,10 +1,10 @@
 import { extent } from "../chart/layout";
-import { duration, shortDuration } from "../format/duration";
+import { duration } from "../format/duration";
 import type { Noun } from "../format/kind";
 import { plural } from "../format/number";
 import { rangeText } from "../format/time";
 import type { HeatLayout } from "./layout";
-import type { Heat, HeatSpan } from "./map";
+import { type Heat, type HeatSpan, stepsText } from "./map";
 import { countIn, isSelection, type Rectangle, timesOf } from "./rectangle";
 
 interface Props {
@@ -36,7 +36,7 @@ export function HeatTip({ heat, rectangle, layout, width, byKeyboard, noun }: Pr
     <div class="tooltip" style={style} aria-hidden="true">
       <p class="tooltip-time">{rangeText(...timesOf(heat, rectangle))}</p>
       <p class="tooltip-count">{plural(countIn(heat, rectangle), noun.one, noun.many)}</p>
-      {rectangle.step && <p class="tooltip-time">{stepsText(heat, rectangle)}</p>}
+      {rectangle.step && <p class="tooltip-time">{rangeOf(heat, rectangle)}</p>}
       {span && <Quantiles span={span} noun={noun} />}
       {isSelection(rectangle) && (
         <p class="tooltip-hint">{byKeyboard ? "Enter selects these" : "Let go to select these"}</p>
@@ -68,22 +68,18 @@ function Quantiles({ span, noun }: { span: HeatSpan; noun: Noun }) {
   );
 }
 
-/** The durations of the rectangle: `500 ms to 560 ms`. */
-function stepsText({ bounds }: Heat, { step }: Rectangle): string {
-  if (step === null) return "";
-  const least = bounds[Math.min(step.at, step.anchor)] ?? 0;
-  const most = bounds[Math.max(step.at, step.anchor) + 1] ?? 0;
-  return `${shortDuration(least)} to below ${shortDuration(most)}`;
+/** The durations of the rectangle, if it has a range of them. */
+function rangeOf(heat: Heat, { step }: Rectangle): string | null {
+  if (step === null) return null;
+  return stepsText(heat, Math.min(step.at, step.anchor), Math.max(step.at, step.anchor));
 }
 
 /** The same in one sentence, for a screen reader. */
 export function placeText(heat: Heat, rectangle: Rectangle, noun: Noun): string {
   const { time } = rectangle;
-  const parts = [
-    rangeText(...timesOf(heat, rectangle)),
-    ...(rectangle.step ? [stepsText(heat, rectangle)] : []),
-  ];
-  const whole = `${parts.join(", ")}: ${plural(countIn(heat, rectangle), noun.one, noun.many)}`;
+  const times = rangeText(...timesOf(heat, rectangle));
+  const steps = rangeOf(heat, rectangle);
+  const whole = `${steps === null ? times : `${times}, ${steps}`}: ${plural(countIn(heat, rectangle), noun.one, noun.many)}`;
   const span = time && time.at === time.anchor ? heat.spans[time.at] : undefined;
   if (!span || span.median === null || span.p95 === null) return whole;
   return `${whole}. 95th percentile ${duration(span.p95)}, median ${duration(span.median)}`;

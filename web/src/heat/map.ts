@@ -1,5 +1,6 @@
 /** How many records took how long when: the numbers behind the map of a duration. */
 
+import { shortDuration } from "../format/duration";
 import type { Histogram } from "../generated/Histogram";
 import { medianOf, percentileOf } from "../measure/measures";
 import type { Duration } from "../state/measure";
@@ -50,6 +51,16 @@ export function heatOf({ series, histogram, duration }: Answer): Heat | null {
       };
     }),
   };
+}
+
+/** The bound of a last step that has none: the largest duration that a record can have, in seconds. */
+const ENDLESS_S = 2 ** 64 / 1e9;
+
+/** The durations of the steps from one to another: `500 ms to below 560 ms`. */
+export function stepsText({ bounds }: Heat, first: number, last: number): string {
+  const [least = 0, most = 0] = [bounds[first], bounds[last + 1]];
+  const from = shortDuration(least);
+  return most < ENDLESS_S ? `${from} to below ${shortDuration(most)}` : `${from} and more`;
 }
 
 export type Answer = NonNullable<SeriesSlice["answer"]>;

@@ -98,11 +98,17 @@ export function narrowed(clauses: Clause[], heat: Heat, rectangle: Rectangle): C
     [least, ">=", LOWER],
     [most, "<", UPPER],
   ];
-  return ends.reduce(
+  const within = ends.reduce(
     (rest, [bound, op, same]) =>
       bound === null ? rest : bounded(rest, heat.field, op, same, bound),
     inTime,
   );
+  const isBounded = within.some(
+    ({ field, op }) => field === heat.field && [...LOWER, ...UPPER].includes(op),
+  );
+  // A rectangle as high as the map has the records with the duration, not those without.
+  if (rectangle.step === null || isBounded) return within;
+  return bounded(within, heat.field, ">=", LOWER, 0);
 }
 
 /** Replaces the clauses that bound a field at the same end. */
