@@ -9,15 +9,15 @@ use crate::record::{RecordKind, Torn, read_record};
 use crate::section::Tag;
 use crate::segment::{self, DecodedSegment};
 
-/// The most records that wait. Each may be as large as a segment.
-const WAITING_MAX: usize = 2;
+/// The most segments that are decoded ahead in one record. A record of a writer has one.
+const SEGMENTS_MAX: usize = 16;
 
 /// A whole record.
 #[derive(Debug)]
 pub(crate) struct Record {
     pub(crate) kind: RecordKind,
     pub(crate) payload: Vec<u8>,
-    /// The segments of its sections, in their order. `None` for one that is damaged.
+    /// The first segments of its sections, in their order. `None` for one that is damaged.
     pub(crate) segments: Vec<Option<DecodedSegment>>,
 }
 
@@ -30,12 +30,12 @@ pub(crate) struct RecordsAhead {
 }
 
 impl RecordsAhead {
-    /// Begins to read. The thread ends after the last record, or after these records are dropped.
+    /// Begins to read one record ahead. The thread ends after the last record, or after these records are dropped.
     pub(crate) fn begin<'scope>(
         scope: &'scope Scope<'scope, '_>,
         input: &'scope mut (impl Read + Send),
     ) -> Self {
-        let (sender, records) = sync_channel(WAITING_MAX);
+        let (sender, records) = sync_channel(0);
         let (used, spare) = channel();
         scope.spawn(move || read_all(input, &sender, &spare));
         Self { records, used }
@@ -69,12 +69,19 @@ fn read_all(
     }
 }
 
-/// The segments of a payload, up to the first section that is damaged.
+/// The first segments of a payload, up to one that is damaged.
 fn segments(payload: &[u8]) -> Vec<Option<DecodedSegment>> {
     let (mut decoder, mut segments) = (Decoder::new(payload), Vec::new());
-    while let Some((tag, mut section)) = decoder.section() {
+    while segments.len() < SEGMENTS_MAX
+        && let Some((tag, mut section)) = decoder.section()
+    {
         if tag == Tag::Segment {
-            segments.push(segment::decode(&mut section).filter(|_| section.is_empty()));
+            let decoded = segment::decode_whole(&mut section);
+            let is_damaged = decoded.is_none();
+            segments.push(decoded);
+            if is_damaged {
+                break;
+            }
         }
     }
     segments

@@ -15,7 +15,7 @@ use crate::record::{FRAME_BYTES, HEADER_BYTES, RecordKind, Torn, read_header};
 use crate::section::Tag;
 use crate::segment::DecodedSegment;
 use crate::source::{StoredSource, Summary};
-use crate::{format_table, values};
+use crate::{format_table, segment, values};
 
 /// A data set that was read.
 #[derive(Debug)]
@@ -185,7 +185,7 @@ impl Content {
         StoreError::Damaged { offset: self.offset, reason }
     }
 
-    /// Adds the sections of a record, of which the segments are decoded.
+    /// Adds the sections of a record, of which the first segments are decoded.
     fn apply(
         &mut self,
         payload: &[u8],
@@ -232,8 +232,12 @@ impl Content {
                     .ok_or(damaged("the state of a column is wrong"))?;
             }
             Tag::Segment => {
+                let decoded = match segments.next() {
+                    Some(decoded) => decoded,
+                    None => segment::decode_whole(section),
+                };
+                self.add_segment(decoded)?;
                 *section = Decoder::new(&[]);
-                self.add_segment(segments.next().flatten())?;
             }
             Tag::Removed => {
                 let numbers = section.list(Decoder::u64);

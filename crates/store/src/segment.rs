@@ -64,8 +64,12 @@ impl DecodedSegment {
     }
 }
 
-/// Reads what [`encode`] has written.
-pub(crate) fn decode(decoder: &mut Decoder<'_>) -> Option<DecodedSegment> {
+/// Reads what [`encode`] has written, if nothing follows it.
+pub(crate) fn decode_whole(decoder: &mut Decoder<'_>) -> Option<DecodedSegment> {
+    decode(decoder).filter(|_| decoder.is_empty())
+}
+
+fn decode(decoder: &mut Decoder<'_>) -> Option<DecodedSegment> {
     let number = decoder.u64()?;
     let bounds =
         TimeBounds { first_ns: decoder.i64()?, last_ns: decoder.i64()?, untimed: decoder.bool()? };
