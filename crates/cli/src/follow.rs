@@ -1,12 +1,14 @@
 //! The logs that `--follow` reads as they grow, and those that appear in folders.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 use std::{panic, thread};
 
-use weir_ingest::{FileSet, FollowOptions, Follower, FormatChoice, Input, Pipeline, can_follow};
+use weir_ingest::{
+    FileSet, FollowOptions, Follower, FormatChoice, Input, Pipeline, can_follow, is_unfinished,
+};
 
 use crate::display::{safe, separated};
 use crate::messages::say_all;
@@ -87,6 +89,11 @@ impl Followed {
         self.sets.push(set);
     }
 
+    /// Whether the file at a path is found by a search of a folder.
+    fn finds(&self, path: &Path) -> bool {
+        !self.sets.is_empty() && !self.named.contains(path)
+    }
+
     /// Notes that these complaints are said.
     pub(crate) fn note_told(&mut self, complaints: &[Complaint]) {
         self.told.extend(complaints.iter().map(|complaint| PathBuf::from(&complaint.name)));
@@ -104,6 +111,8 @@ impl Followed {
         let (mut paths, mut others) = (Vec::new(), Vec::new());
         for input in inputs {
             match input {
+                // The search of its folder finds it when its writer has finished it.
+                Input::File(path) if self.finds(path) && is_unfinished(path) => {}
                 Input::File(path) if can_follow(path) => paths.push(path.to_path_buf()),
                 other => others.push(other.clone()),
             }

@@ -74,7 +74,7 @@ pub use scan::{
 pub use source::{
     FileSet, FollowOptions, Follower, Head, Input, InputFile, LineJoiner, MemberLimit, ReadUpload,
     Text, can_follow, find_inputs, first_time, is_identified, is_packed, is_table_input,
-    read_inputs, read_packed_file, read_stream, read_upload, table_rows, with_year,
+    is_unfinished, read_inputs, read_packed_file, read_stream, read_upload, table_rows, with_year,
 };
 pub use state::{State, StateError};
 pub use weir_core::FormatChoice;

@@ -244,13 +244,21 @@ fn a_table_that_appears_is_read_once() {
         assert!(export.status().expect("it starts").success());
     }
     append(&logs.join("access.log"), &lines(0, 20));
+    // Their writers have not finished these.
+    let table = std::fs::read(folder.path("later.parquet")).expect("a table");
+    std::fs::write(logs.join("half.parquet"), &table[..table.len() / 2]).expect("room");
+    std::fs::write(logs.join("empty.parquet"), "").expect("room");
     let service = Service::start(&folder, "", &[text(&logs)]);
     service.wait_for_records(20 + 50);
     std::fs::rename(folder.path("later.parquet"), logs.join("later.parquet")).expect("a name");
     service.wait_for_records(20 + 50 + 50);
+    for name in ["half.parquet", "empty.parquet"] {
+        std::fs::write(logs.join(name), &table).expect("room");
+    }
+    service.wait_for_records(20 + 4 * 50);
     append(&logs.join("access.log"), &lines(20, 30));
-    let report = service.wait_for_records(20 + 50 + 50 + 10);
-    assert_eq!(report["sources"].as_array().map(Vec::len), Some(3), "{report}");
+    let report = service.wait_for_records(20 + 4 * 50 + 10);
+    assert_eq!(report["sources"].as_array().map(Vec::len), Some(5), "{report}");
     let said = service.said();
     assert!(said.contains("later.parquet: has appeared and is read"), "{said}");
     assert!(!said.contains("first.parquet"), "{said}");

@@ -39,7 +39,7 @@ pub use input::{Input, InputFile};
 pub use line_joiner::LineJoiner;
 pub use read::{read_inputs, read_packed_file, read_stream};
 pub use stream_head::{is_identified, is_packed};
-pub use table::{is_table_input, table_rows};
+pub use table::{is_table_input, is_unfinished, table_rows};
 pub use unpack::Text;
 pub use upload::{MemberLimit, ReadUpload, read_upload};
 pub use year::with_year;

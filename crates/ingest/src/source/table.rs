@@ -4,12 +4,14 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 
 use weir_core::{Format, FormatChoice};
 use weir_tables::{Rows, TableError, TableFile, is_table};
 
 use super::input::Input;
+use super::rotated_set::has_packed_name;
 use crate::error::{ReadError, StopReason};
 use crate::writer::RecordWriter;
 
@@ -51,6 +53,21 @@ pub(super) fn is_whole(file: &mut File) -> io::Result<bool> {
     file.rewind()?;
     file.read_exact(&mut head)?;
     Ok(head == tail)
+}
+
+/// Whether the file at a path is a table whose writer has not finished it, or an empty file with the name
+/// of a packed one.
+pub fn is_unfinished(path: &Path) -> bool {
+    let is_unfinished = |mut file: File| {
+        let mut head = Vec::new();
+        (&mut file).take(MAGIC_BYTES).read_to_end(&mut head)?;
+        Ok::<_, io::Error>(match head.is_empty() {
+            true => has_packed_name(path),
+            false => is_table(&head) && !is_whole(&mut file)?,
+        })
+    };
+    // Opening a FIFO would block.
+    path.is_file() && File::open(path).and_then(is_unfinished).unwrap_or(false)
 }
 
 /// Whether an input is a table, which has no lines.

@@ -10,6 +10,7 @@ use weir_tables::is_table;
 
 use super::file_set::{FileSearch, FileSet, NewestFiles, may_be_there};
 use super::log_file::open;
+use super::read_tables::{Known, ReadTables};
 use super::seen_files::SeenFiles;
 use super::shared::{FileAt, Shared};
 use crate::error::{Fault, ReadError};
@@ -41,6 +42,7 @@ pub(super) struct Discovery {
     sets: Vec<FileSet>,
     /// Files that are not followed: they are packed, no text, read to their end, or written by this process.
     ignored: HashSet<FileIdentity>,
+    tables: ReadTables,
     /// The files that are remembered, which the last search has seen.
     seen: SeenFiles,
     /// Paths of which was said why they are not read.
@@ -87,7 +89,8 @@ impl Discovery {
     pub(super) fn new(sets: Vec<FileSet>, read_elsewhere: &[PathBuf]) -> Self {
         let elsewhere = read_elsewhere.iter().filter_map(|path| FileIdentity::at(path));
         let ignored = own_outputs().chain(elsewhere).collect();
-        Self { sets, ignored, ..Self::default() }
+        let tables = ReadTables::at(read_elsewhere);
+        Self { sets, ignored, tables, ..Self::default() }
     }
 
     /// Whether there is nothing to search.
@@ -158,11 +161,14 @@ impl Discovery {
     ) -> io::Result<Option<SystemTime>> {
         let metadata = fs::metadata(path)?;
         let Some(at) = FileAt::of(&metadata) else { return Ok(None) };
-        let is_ignored = self.ignored.contains(&at.file);
+        let is_ignored = self.ignored.contains(&at.file) && !self.tables.has_changed(at);
         if !is_ignored {
             shared.recall(path, at.file);
         }
-        if is_ignored || shared.is_known(at.file) || shared.reader(at.file).is_some() {
+        if self.ignored.contains(&at.file)
+            || shared.is_known(at.file)
+            || shared.reader(at.file).is_some()
+        {
             seen.insert(path, at.file);
         }
         Ok((!is_ignored && !shared.has_all(at)).then(|| written(&metadata)))
@@ -187,9 +193,9 @@ impl Discovery {
         };
         let file = FileIdentity::of(&metadata);
         match is_whole_table {
-            Some(true) if self.ignore(file) => return Ok(Kind::Table),
+            Some(true) => return self.table(path, FileAt { file, length: metadata.len() }),
             // Its writer has not finished.
-            Some(_) => return Ok(Kind::Nothing),
+            Some(false) => return Ok(Kind::Nothing),
             None => {}
         }
         if head.is_empty() && has_packed_name(path) {
@@ -202,9 +208,29 @@ impl Discovery {
         Ok(Kind::Log(FoundFile { path: path.to_owned(), file, written: written(&metadata) }))
     }
 
+    /// Tells whether a table is still to be read.
+    fn table(&mut self, path: &Path, at: FileAt) -> Result<Kind, Fault> {
+        if !self.ignore(at.file) {
+            return Ok(Kind::Nothing);
+        }
+        match self.tables.note(path, at, &self.seen) {
+            Known::New => Ok(Kind::Table),
+            Known::Same => Ok(Kind::Nothing),
+            Known::Anew => {
+                let sentence = "was written anew after it was read; its rows are those that it had, \
+                                until weir is restarted";
+                Err(Fault::note(&path.to_string_lossy(), sentence.to_owned()))
+            }
+        }
+    }
+
     /// Leaves a file out of later searches. Returns false if too many are.
     fn ignore(&mut self, file: FileIdentity) -> bool {
-        self.ignored.len() < IGNORED_MAX && self.ignored.insert(file)
+        let has_room = self.ignored.len() < IGNORED_MAX;
+        if has_room {
+            self.ignored.insert(file);
+        }
+        has_room
     }
 
     /// Returns the faults about paths that nothing was said of.

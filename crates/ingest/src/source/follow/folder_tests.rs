@@ -420,6 +420,40 @@ impl Random {
     }
 }
 
+#[test]
+fn a_table_that_is_written_anew_is_said_and_not_read_again() {
+    let mut folder = Folder::new("rewritten");
+    let table = |rows: usize| format!("PAR1{}PAR1", "row".repeat(rows));
+    let taken = |folder: &mut Folder| {
+        folder.settle();
+        folder.follower.newcomers.take_tables()
+    };
+    let (today, yesterday) = (folder.at("today.parquet"), folder.at("yesterday.parquet"));
+    fs::write(&today, table(1)).expect("room");
+    assert_eq!(taken(&mut folder), [today.clone()]);
+    // The day is over: both names have a table of their own.
+    fs::rename(&today, &yesterday).expect("a name");
+    fs::write(&today, table(1)).expect("room");
+    assert_eq!(taken(&mut folder), [today.clone()]);
+    folder.step(Duration::from_secs(11));
+    assert!(!folder.notes.iter().any(|note| note.contains("anew")), "{:?}", folder.notes);
+    // In place.
+    fs::write(&yesterday, table(2)).expect("room");
+    assert!(taken(&mut folder).is_empty());
+    // By another file.
+    fs::write(folder.at(".next"), table(3)).expect("room");
+    fs::rename(folder.at(".next"), &today).expect("a name");
+    assert!(taken(&mut folder).is_empty());
+    // Messages are apart.
+    folder.step(Duration::from_secs(11));
+    for path in [&today, &yesterday] {
+        let told = format!("{}: was written anew after it was read", path.display());
+        let notes = folder.notes.iter().filter(|note| note.starts_with(&told));
+        assert_eq!(notes.count(), 1, "{:?}", folder.notes);
+    }
+    folder.end();
+}
+
 /// A log whose writer keeps its file open.
 struct Log {
     name: String,

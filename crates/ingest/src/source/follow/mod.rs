@@ -26,6 +26,7 @@ mod log_file;
 mod newcomers;
 mod path_pattern;
 mod read_place;
+mod read_tables;
 #[cfg(test)]
 mod restart_tests;
 mod restored;
