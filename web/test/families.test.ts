@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { csvOf } from "../src/families/csv";
+import { cellOf, csvOf } from "../src/families/csv";
 import { familiesOf, inOrder, knownFields } from "../src/families/families";
 import type { FieldList } from "../src/generated/FieldList";
 import type { Report } from "../src/generated/Report";
@@ -171,12 +171,36 @@ describe("a list as a table", () => {
         "path,count,errors,bytes_sent,p95:request_time",
         "/a,2,1,30,0.25",
         '"say ""hi"", you",2,1,30,0.25',
-        "'=1+1,2,1,30,0.25",
+        '"\'=1+1",2,1,30,0.25',
         '"",2,1,30,0.25',
         ",2,1,30,",
         '"two\nlines",2,1,30,0.25',
         "",
-      ].join("\n"),
+      ].join("\r\n"),
     );
+  });
+
+  it("are cells as the server writes them", () => {
+    for (const text of ["-", "-5", "-0.5", "-1e5", "", "/a=b", "GET", "12", "\u{e4}"]) {
+      expect(cellOf(text)).toBe(text);
+    }
+    for (const text of [
+      "=1+1",
+      "@SUM(A1)",
+      "-1+cmd|' /C calc'!A0",
+      "\t=1",
+      "\n=2",
+      "+49",
+      "--",
+      "-\n",
+    ]) {
+      expect(cellOf(text)).toBe(`"'${text}"`);
+    }
+    for (let code = 1; code < 0x7f; code += 1) {
+      const byte = String.fromCharCode(code);
+      expect(cellOf(`a${byte}`).startsWith('"'), byte).toBe("\",\n\r';\t".includes(byte));
+    }
+    expect(cellOf("a;=1")).toBe('"a;=1"');
+    expect(cellOf('c"d')).toBe('"c""d"');
   });
 });

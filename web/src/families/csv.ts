@@ -1,4 +1,4 @@
-/** A list as a table for spreadsheets, as the exports of the server write it. */
+/** A list as a table for spreadsheets, as `csv.rs` of the server writes it. */
 
 import type { FieldList } from "../generated/FieldList";
 import type { GroupRow } from "../generated/GroupRow";
@@ -9,7 +9,7 @@ export function csvOf({ group }: FieldList): string {
   const head = [group.field, "count", "errors", "bytes_sent", ...measures];
   const lines = group.rows.map((row) => [cellOfRow(row), ...numbersOf(row, measures)]);
   const all = [head.map(cellOf), ...lines];
-  return `${all.map((cells) => cells.join(",")).join("\n")}\n`;
+  return all.map((cells) => `${cells.join(",")}\r\n`).join("");
 }
 
 /** The measures that each row has as members. */
@@ -26,11 +26,18 @@ function numbersOf(row: GroupRow, measures: readonly string[]): string[] {
   return [row.count, row.errors, row.bytes_sent, ...further].map(String);
 }
 
-/** A spreadsheet would take text that begins like this for a formula. */
-const FORMULA = /^[=+\-@\t\r]/;
+/**
+ * A spreadsheet would take text that begins like this for a formula. A negative number is none, nor is
+ * `-` alone.
+ */
+const FORMULA = /^([=+@\t\r\n]|-(?!$|((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf|infinity|nan)$))/i;
+
+/** The separators and quotation marks of some spreadsheet. */
+const RESERVED = /[",;'\t\r\n]/;
 
 /** A cell that a spreadsheet takes for the text that it is. */
-function cellOf(text: string): string {
-  const safe = FORMULA.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+export function cellOf(text: string): string {
+  const isFormula = FORMULA.test(text);
+  if (!isFormula && !RESERVED.test(text)) return text;
+  return `"${isFormula ? "'" : ""}${text.replaceAll('"', '""')}"`;
 }

@@ -117,7 +117,7 @@ export function whole(define) {
     assert.equal(await found(page), byErrors.length);
     await page.click(byId("whole-save"));
     const csv = (await downloads.file("paths.log.path.csv")).toString();
-    const [head, ...lines] = csv.trimEnd().split("\n");
+    const [head, ...lines] = csv.trimEnd().split("\r\n");
     assert.equal(head, "path,count,errors,bytes_sent");
     const saved = lines.map((line) => line.split(",").slice(0, 2));
     assert.deepEqual(
