@@ -58,7 +58,8 @@ pub(super) fn step_of(number_ns: u64) -> u8 {
     let bits = 63 - number.leading_zeros() as usize;
     let cell = bits * 16 + ((number >> (bits - 4)) & 15) as usize;
     let step = STEP_OF_CELL[cell];
-    step + u8::from(number_ns >= LEAST_NS[usize::from(step) + 1])
+    // The largest number is the end of the table, and in the last step.
+    (step + u8::from(number_ns >= LEAST_NS[usize::from(step) + 1])).min(STEPS as u8 - 1)
 }
 
 #[cfg(test)]
