@@ -121,6 +121,7 @@ try {
   await choose(page, log);
   await settled(page);
   await page.click(byId("rules-open"));
+  await page.waitForSelector(byId("rule-box"), WAIT);
   await page.type(byId("rule-box"), RULE);
   await page.click(byId("rule-try"));
   await page.waitForSelector(byId("limit-line"), WAIT);

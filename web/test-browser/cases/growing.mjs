@@ -214,7 +214,8 @@ function watch() {
   window.seen = [];
   const one = (id) => document.querySelector(`[data-testid="${id}"]`);
   const look = () => {
-    if (one("total-requests")) {
+    // The part of the page with the progress is loaded when it is shown first.
+    if (one("total-requests") && one("progress-bytes")) {
       window.seen.push({
         requests: Number(one("total-requests").dataset.value),
         drawn: Number(one("chart")?.dataset.total ?? 0),

@@ -28,6 +28,8 @@ export async function opened({ page, server }) {
 
 /** Replaces the text of the rule, and tries it. */
 export async function tryRule(page, text) {
+  // It is loaded when it is opened.
+  await page.waitForSelector(byId("rule-box"));
   await page.waitForSelector(byId("rule-box"));
   await page.$eval(
     byId("rule-box"),

@@ -6,7 +6,14 @@ const WAIT = { timeout: WAIT_MS, polling: "raf" };
 
 export const byId = (id) => `[data-testid="${id}"]`;
 
-/** Waits until a function of the page returns true. */
+/**
+ * Waits until a function of the page returns true. While it fails, because an element is not there yet, it
+ * is tried again: Puppeteer would never call it again, and wait on.
+ */
 export function until(page, condition, ...args) {
-  return page.waitForFunction(condition, WAIT, ...args);
+  const tried = new Function(
+    "...args",
+    `try { return (${condition})(...args); } catch { return false; }`,
+  );
+  return page.waitForFunction(tried, WAIT, ...args);
 }

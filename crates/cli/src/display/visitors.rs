@@ -84,7 +84,7 @@ mod tests {
             days: days(1),
             ..Default::default()
         };
-        assert_eq!(visitors_counts(&one), "3 on 1 day, 3 distinct, 1 visit");
+        assert_eq!(visitors_counts(&one), "3 on 1 day, 0 of robots, 3 distinct, 1 visit");
         assert!(visitors_remarks(&one).is_empty());
         let many = Visitors { days: days(365), unattributed: 1_200, ..one };
         assert_eq!(earlier_days(&many), 265);

@@ -70,7 +70,7 @@ async fn feed(
             continue;
         }
         assert_eq!(last.estimated, Vec::<String>::new(), "no value is folded into the remainder");
-        let expected = expected(&kept_before, &query, &last).await;
+        let expected = expected(&kept_before, &query, &last, &data).await;
         assert_eq!(sorted(last.clone()), sorted(expected));
     }
     last

@@ -71,34 +71,37 @@ async fn write(writer: &mut SourceWriter, text: &str) {
     writer.wait_until_parsed().await;
 }
 
-/// Some lines as if they were all that a window of the usual width has kept.
-struct Windowed(Arc<DataSet>);
+/// Some lines as if they were all that another data set has kept, which may have a window.
+struct Kept {
+    data: Arc<DataSet>,
+    window_ns: Option<i64>,
+}
 
-impl Snapshots for Windowed {
+impl Snapshots for Kept {
     type Source = SourceSnapshot;
 
     fn values(&self) -> impl Deref<Target = Values> {
-        self.0.values()
+        self.data.values()
     }
 
     fn snapshot(&self) -> Snapshot<SourceSnapshot> {
-        self.0.snapshot()
+        self.data.snapshot()
     }
 
     fn memory_bytes_max(&self) -> usize {
-        self.0.memory_bytes_max()
+        self.data.memory_bytes_max()
     }
 
     fn window_ns(&self) -> Option<i64> {
-        Some(WIDTH_S * 1_000_000_000)
+        self.window_ns
     }
 }
 
-/// Returns the report on only these lines, with the counts of all lines that were read.
-async fn expected(lines: &str, query: &Query, read: &Report) -> Report {
+/// Returns the report on only these lines of a data set, with the counts of all lines that were read.
+async fn expected(lines: &str, query: &Query, read: &Report, of: &DataSet) -> Report {
     let (pipeline, mut writer) = pipeline(Retention::Segments, 1 << 30, 1);
     write(&mut writer, lines).await;
-    let data = Arc::new(Windowed(pipeline.data().clone()));
+    let data = Arc::new(Kept { data: pipeline.data().clone(), window_ns: of.window_ns() });
     let fresh = report(&data, query, 1).expect("a valid query");
     assert_eq!(fresh.unparsed_lines, 0);
     let Report { lines, records, bytes_read, .. } = *read;
@@ -198,7 +201,7 @@ async fn check(steps: Vec<Step>, is_live: bool) -> Result<(), TestCaseError> {
         if step.has_query {
             let got = evaluator.answer(&abandoned).expect("an answer").report;
             let kept: String = naive.kept().map(Line::text).collect();
-            let expected = expected(&kept, &current, &got).await;
+            let expected = expected(&kept, &current, &got, pipeline.data()).await;
             prop_assert_eq!(sorted(got), sorted(expected));
         }
     }
